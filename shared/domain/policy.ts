@@ -1,0 +1,59 @@
+import type { Channel } from './words.ts';
+import type { ProviderName } from './provider-answers.ts';
+
+export type EscalateWhen = 'pending' | 'accepted' | 'unknown' | 'failed';
+export type OnUnknown = 'hold' | 'replay' | 'resubmit_if_absent';
+
+/** The transport clock of a step: how one submission that was definitely not processed is tried again. */
+export interface TransportRetry { maxSubmissions: number; baseMs: number; capMs: number }
+
+/** One channel of a policy with its clocks and rules. */
+export interface PolicyStep {
+  name: string;
+  channel: Channel;
+  /** Template name and number; bound for the life of the notification. */
+  template: string;
+  templateVersion: number;
+  /** Offsets from the acceptance by the provider, ascending. Empty for a transport without status by poll. */
+  pollOffsetsMs: number[];
+  /** Share of each offset by which a poll may come earlier or later, e.g. 0.1. */
+  pollJitter: number;
+  /** How long before the decision deadline the final poll is made. */
+  finalPollLeadMs: number;
+  decideWithinMs: number;
+  /** Time kept before expiry to dispatch this step when it is a later one. */
+  reserveMs: number;
+  escalateWhen: EscalateWhen[];
+  onUnknown: OnUnknown;
+  /** How old the newest observation may be when a claim rests on it. */
+  maxObservationAgeMs: number;
+  /** How long the claim waits for one more look where the newest observation is too old. */
+  lookWithinMs: number;
+  transportRetry: TransportRetry;
+  /** How long a submission may stay without an outcome before it is unknown; more than fence + request timeout. */
+  submitLimitMs: number;
+  /** First wait before a queued attempt without a started submission is enqueued again; doubled each time. */
+  requeueAfterMs: number;
+}
+
+/** One immutable, numbered version of a policy. */
+export interface Policy {
+  purpose: string;
+  version: number;
+  strategy: 'escalate' | 'all';
+  urgency: 'urgent' | 'routine';
+  classification: 'transactional' | 'commercial' | 'subscription';
+  /** Regions the policy covers; another region is `policy_rejected`. Per region, the lawful bases each channel accepts. */
+  regions: Record<string, { consent: Partial<Record<Channel, string[]>> }>;
+  expiresAfterMs: number;
+  /** How long after expiry reconciling polls may go on. */
+  reconcileGraceMs: number;
+  /** First distance of reconciling polls after the decision deadline, doubled each time up to the cap. */
+  reconcileEveryMs: number;
+  reconcileCapMs: number;
+  retentionMs: number;
+  steps: PolicyStep[];
+}
+
+/** The provider that carries each channel in this deployment, as recorded with every attempt. */
+export type ProviderByChannel = Record<Channel, ProviderName>;

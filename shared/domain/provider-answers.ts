@@ -1,0 +1,45 @@
+import type { Outcome } from './words.ts';
+import type { ReasonCode } from './reasons.ts';
+
+/** The provider's own words, for the sealed evidence only: never logged, never in the ledger. */
+export interface RawAnswer { httpStatus?: number; code?: string; text?: string }
+
+/** What one transport call came to. `deferred`, `rejected`, `provider_unavailable` and `abandoned` mean *definitely not processed*. */
+export type SubmitResult =
+  | { kind: 'accepted'; providerMessageId: string; raw?: RawAnswer }
+  /** Not processed now; may be tried again. `retryAfterMs` is the provider's wish, null where it has none. */
+  | { kind: 'deferred'; reason: ReasonCode; retryAfterMs: number | null; raw?: RawAnswer }
+  /** Refused for good. */
+  | { kind: 'rejected'; outcome: 'rejected' | 'suppressed'; reason: ReasonCode; raw?: RawAnswer }
+  /** Account or credentials refused: nothing will pass until a person acts. */
+  | { kind: 'provider_unavailable'; reason: 'provider_auth' | 'provider_account'; raw?: RawAnswer }
+  /** Sent or not? We cannot tell. */
+  | { kind: 'unknown'; reason: ReasonCode; raw?: RawAnswer }
+  /** The call was not made: too long had passed since the ledger said it would start. */
+  | { kind: 'abandoned'; reason: 'start_too_late' };
+
+/** What one status read came to. A failed read is no evidence. */
+export type StatusReading =
+  | { kind: 'observed'; outcome: Outcome; reason: ReasonCode | null; raw?: RawAnswer }
+  /** The provider does not know the id (yet). */
+  | { kind: 'not_found'; raw?: RawAnswer }
+  | { kind: 'read_failed'; reason: ReasonCode; retryAfterMs: number | null; raw?: RawAnswer };
+
+/** What one look-up by our own reference came to. */
+export type LookUpResult =
+  | { kind: 'found'; providerMessageId: string; outcome: Outcome; reason: ReasonCode | null; raw?: RawAnswer }
+  | { kind: 'none' }
+  | { kind: 'several'; matches: number }
+  | { kind: 'read_failed'; reason: ReasonCode; retryAfterMs: number | null; raw?: RawAnswer };
+
+export type ProviderName = 'twilio' | 'smtp';
+
+/** What a provider can and cannot tell (see docs/providers.md). */
+export interface Capabilities {
+  dedup: 'none' | 'replay';
+  reconcile: 'reference' | 'replay' | 'heuristic' | 'none';
+  /** What *delivered* means there; `none` where acceptance is the last thing the provider ever says. */
+  evidence: 'handset' | 'carrier' | 'mta' | 'none';
+  /** Whether the status of an accepted message can be read by polling. */
+  statusByPoll: boolean;
+}

@@ -1,0 +1,32 @@
+import type { Instant, RenderedMessage } from '../domain/words.ts';
+import type { Capabilities, LookUpResult, ProviderName, StatusReading, SubmitResult } from '../domain/provider-answers.ts';
+
+export interface SubmitRequest {
+  attemptKey: string;
+  message: RenderedMessage;
+  /**
+   * Asked once, synchronously, right before the first byte of the request is written to a connected socket. When it answers
+   * false the transport makes no call and returns `abandoned`: the fence between `SubmissionStarted` and the network.
+   */
+  mayStart: () => boolean;
+}
+
+export interface StatusRequest { attemptKey: string; providerMessageId: string; to: string }
+
+export interface LookUpRequest { attemptKey: string; reference: string; to: string; from: string; submissionStartedAt: Instant }
+
+/**
+ * The port of a provider: sending is mandatory, reading a status and looking up by our own reference are optional
+ * capabilities. Expected bad outcomes are values; a method throws only on a broken invariant of its own. Each method ends
+ * within its own time limit (`timeoutMs` of the adapter's settings), whatever the provider does.
+ */
+export interface Transport {
+  readonly name: ProviderName;
+  readonly channel: 'sms' | 'email';
+  readonly capabilities: Capabilities;
+  submit(request: SubmitRequest): Promise<SubmitResult>;
+  readStatus?(request: StatusRequest): Promise<StatusReading>;
+  lookUp?(request: LookUpRequest): Promise<LookUpResult>;
+  /** Releases kept-alive connections. */
+  close(): Promise<void>;
+}
