@@ -1,0 +1,73 @@
+import { MEMORABLE } from './memorable.ts';
+import type { Counts, MessageView } from './views.ts';
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
+
+export interface InboxPage { messages: MessageView[]; counts: Counts; to: string | undefined; paused: boolean }
+
+const REFRESH_SECONDS = 3;
+
+/** Served as its own file, so that the content security policy needs no inline styles. */
+export const INBOX_CSS = `
+:root { color-scheme: light dark; --ink: light-dark(#1c2127, #e8eaed); --soft: light-dark(#57606a, #a3adb8); --line: light-dark(#d5dae0, #3a424b);
+  --card: light-dark(#ffffff, #1d2228); --ground: light-dark(#f4f6f8, #12161a); --good: light-dark(#146c2e, #6fd58b); --bad: light-dark(#a4161a, #ff9a9a);
+  --link: light-dark(#0b57d0, #9cc2ff); }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
+main { max-width: 60rem; margin: 0 auto; padding: 1rem; }
+h1 { font-size: 1.5rem; margin: .5rem 0; }
+a { color: var(--link); }
+a:focus-visible, input:focus-visible, button:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+.soft { color: var(--soft); }
+form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: 1rem 0; }
+label { display: grid; gap: .25rem; flex: 1 1 14rem; }
+input, button { font: inherit; min-height: 44px; padding: .5rem .75rem; border: 1px solid var(--soft); border-radius: .375rem; background: var(--card); color: var(--ink); }
+section h2 { font-size: 1rem; margin: 1rem 0 .25rem; }
+section ul { list-style: none; margin: 0; padding: 0; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: .25rem 1rem; }
+section p { margin: .25rem 0; }
+ol { list-style: none; margin: 0; padding: 0; display: grid; gap: .75rem; }
+article { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem; overflow-wrap: anywhere; }
+article header { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: baseline; }
+article h2 { font-size: 1rem; margin: .5rem 0 0; }
+article pre { font: inherit; white-space: pre-wrap; margin: .5rem 0; }
+article footer { font-size: .875rem; color: var(--soft); }
+.delivered { color: var(--good); } .bad { color: var(--bad); font-weight: 600; }
+`;
+
+const memorableList = (): string => `<section aria-labelledby="fixed"><h2 id="fixed">Numbers with a fixed outcome</h2><ul>
+${Object.entries(MEMORABLE).map(([digits, outcome]) =>
+    `<li><a href="/?to=%2B120255501${digits}">+1 202 555 01${digits}</a> ${outcome}</li>`).join('\n')}
+</ul><p class="soft">Addresses like name+01@example.com to +07 do the same, as far as a mail server can tell.</p></section>`;
+
+const statusClass = (message: MessageView): string => {
+  if (message.status === 'delivered') return 'delivered';
+  return ['undelivered', 'failed', 'refused'].includes(message.status) ? 'bad' : 'soft';
+};
+
+const card = (message: MessageView): string => {
+  const text = message.body ?? message.text ?? '';
+  const code = message.error_code === null ? '' : ` (${message.error_code})`;
+  const duplicate = message.accepted_count > 1 ? `<strong class="bad">duplicate: ${message.accepted_count} with this attempt key</strong>` : '';
+  return `<li><article><header><strong>${message.channel === 'sms' ? 'SMS' : 'Email'}</strong><span>to ${escape(message.to)}</span>
+<span class="${statusClass(message)}">${escape(message.status)}${code}</span>${duplicate}</header>
+${message.subject === null ? '' : `<h2>${escape(message.subject)}</h2>`}
+<pre>${escape(text)}</pre>
+<footer><time datetime="${message.received_at}">${message.received_at.replace('T', ' ').replace('Z', ' UTC')}</time> ·
+attempt key ${message.attempt_key === null ? 'missing' : `<code>${escape(message.attempt_key)}</code>`} · submissions ${message.submission_count}</footer></article></li>`;
+};
+
+/** The inbox as a whole page; works without JavaScript. `messages` newest first. */
+export const inboxPage = ({ messages, counts, to, paused }: InboxPage): string => {
+  const filter = to === undefined ? '' : `to=${encodeURIComponent(to)}`;
+  const toggle = paused ? `<a href="/?${escape(filter)}">Refresh by itself</a>` : `<a href="/?${escape(filter)}${filter ? '&amp;' : ''}paused=1">Stop refreshing</a>`;
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+${paused ? '' : `<meta http-equiv="refresh" content="${REFRESH_SECONDS}">`}
+<title>Sandbox inbox</title><link rel="stylesheet" href="/inbox.css"><link rel="icon" href="data:,"></head><body><main>
+<h1>Sandbox inbox</h1><p class="soft">Stand-in for the SMS and mail providers. Nothing here reaches a phone or a mailbox.</p>
+${memorableList()}
+<form method="get" action="/"><label>Number or address<input name="to" value="${escape(to ?? '')}" autocomplete="off"></label><button>Show</button></form>
+<p>${counts.accepted} accepted, ${counts.refused} refused, <span${counts.duplicate_attempt_keys > 0 ? ' class="bad"' : ''}>${counts.duplicate_attempt_keys} duplicated</span>. ${toggle}</p>
+${messages.length === 0 ? '<p>No messages yet.</p>' : `<ol>${messages.map(card).join('\n')}</ol>`}
+</main></body></html>`;
+};

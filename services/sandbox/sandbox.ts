@@ -1,0 +1,164 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo, Server as NetServer } from 'node:net';
+import express from 'express';
+import helmet from 'helmet';
+import type { Channel } from '../../shared/domain/words.ts';
+import { createControlApi } from './control-api.ts';
+import { createInbox } from './inbox.ts';
+import type { Inbox, Receipt } from './inbox.ts';
+import { INBOX_CSS, inboxPage } from './inbox-page.ts';
+import { DEFAULT_SCHEDULE } from './memorable.ts';
+import type { Schedule } from './memorable.ts';
+import { createOutages } from './outage.ts';
+import type { OutageKind, Port } from './outage.ts';
+import type { Provider, TwilioAccount } from './provider.ts';
+import { openReceiptLog } from './receipt-log.ts';
+import { createScenarioBook } from './scenario-book.ts';
+import type { ScriptFault } from './script.ts';
+import { createSmtpProvider } from './smtp-provider.ts';
+import { createTwilioApi } from './twilio-api.ts';
+import { countsOf, viewsOf } from './views.ts';
+import type { Counts, MessageFilter, MessageView } from './views.ts';
+
+export interface SandboxSettings extends TwilioAccount {
+  /** 0 = any free port. */
+  httpPort: number;
+  smtpPort: number;
+  /** Default 127.0.0.1. */
+  host?: string | undefined;
+  /** JSON lines, flushed before anything is answered; an existing file is continued. */
+  receiptLogPath?: string | undefined;
+  /** Milliseconds since the epoch; statuses follow this clock. */
+  now?: (() => number) | undefined;
+  schedule?: Partial<Schedule> | undefined;
+}
+
+export interface RunningSandbox {
+  httpUrl: string;
+  smtpUrl: string;
+  /** Accepted messages, newest first. */
+  messages(filter?: MessageFilter): MessageView[];
+  /** Submissions that were not accepted, newest first. */
+  refused(filter?: MessageFilter): MessageView[];
+  duplicates(): { attempt_key: string; count: number }[];
+  duplicateEvents(): { event_id: string; channel: string; count: number }[];
+  counts(): Counts;
+  /** Null, or what is wrong with the script. */
+  setScenario(to: string, script: unknown[]): ScriptFault[] | null;
+  clearScenarios(): void;
+  clearMessages(): Promise<void>;
+  setOutage(channel: Channel, kind: OutageKind, forMs?: number): Promise<void>;
+  /** Calls back after each receipt is flushed, accepted or refused; returns the way to stop it. */
+  onReceipt(listener: (receipt: Receipt) => void): () => void;
+  /** Drops every connection, flushes the log and frees the ports. */
+  close(): Promise<void>;
+}
+
+const PAGE_LENGTH = 100;
+/** Longer than any client keeps an idle connection, so that the stand-in never resets one by accident. */
+const KEEP_ALIVE_MS = 600_000;
+
+const portOf = (server: NetServer): number => (server.address() as AddressInfo).port;
+const listen = async (server: NetServer, port: number, host: string): Promise<void> => {
+  server.listen(port, host);
+  await once(server, 'listening');
+};
+
+/** How to shut a server's port for a while: what `closed` outages do. */
+const portFor = (server: NetServer, host: string, dropConnections: () => void): Port => {
+  let port = 0;
+  return {
+    async shut() {
+      port = portOf(server);
+      const closed = once(server, 'close');
+      server.close();
+      dropConnections();
+      await closed;
+    },
+    reopen: () => listen(server, port, host),
+  };
+};
+
+const createApp = (provider: Provider, account: TwilioAccount): express.Express => {
+  const { inbox, now } = provider;
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.use('/2010-04-01', createTwilioApi(provider, account));
+  app.use(helmet({ contentSecurityPolicy: { directives: { styleSrc: ["'self'"], upgradeInsecureRequests: null } }, hsts: false }));
+  app.get('/', (request, response) => {
+    const to = typeof request.query.to === 'string' && request.query.to.trim() !== '' ? request.query.to.trim() : undefined;
+    const messages = viewsOf('accepted', inbox, { to, limit: PAGE_LENGTH }, now());
+    response.set('Cache-Control', 'no-store').type('html').send(inboxPage({ messages, counts: countsOf(inbox), to, paused: request.query.paused === '1' }));
+  });
+  app.get('/inbox.css', (_request, response) => {
+    response.type('css').send(INBOX_CSS);
+  });
+  app.get('/healthz', (_request, response) => {
+    response.json({ ok: true });
+  });
+  app.use(createControlApi(provider));
+  return app;
+};
+
+const handleOf = (provider: Provider): Omit<RunningSandbox, 'httpUrl' | 'smtpUrl' | 'close'> => {
+  const { inbox, book, outages, now } = provider;
+  return {
+    messages: (filter = {}) => viewsOf('accepted', inbox, filter, now()),
+    refused: (filter = {}) => viewsOf('refused', inbox, filter, now()),
+    duplicates: () => inbox.duplicates(),
+    duplicateEvents: () => inbox.duplicateEvents(),
+    counts: () => countsOf(inbox),
+    setScenario: (to, script) => book.set(to, script),
+    clearScenarios: () => book.clear(),
+    clearMessages: () => inbox.clear(),
+    setOutage: (channel, kind, forMs) => outages.set(channel, kind, forMs),
+    onReceipt: (listener) => inbox.onReceipt(listener),
+  };
+};
+
+const closeServer = async (server: NetServer, dropConnections: () => void): Promise<void> => {
+  const closed = server.listening ? once(server, 'close') : Promise.resolve();
+  if (server.listening) server.close();
+  dropConnections();
+  await closed;
+};
+
+/**
+ * Starts the stand-ins for the SMS and mail providers. Rejects where a port is taken or the receipt log cannot be read; then
+ * nothing stays open.
+ */
+export const startSandbox = async (settings: SandboxSettings): Promise<RunningSandbox> => {
+  const host = settings.host ?? '127.0.0.1';
+  const { log, earlier } = await openReceiptLog(settings.receiptLogPath);
+  const inbox: Inbox = createInbox(log, earlier);
+  const http: Server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
+  const dropHttp = (): void => http.closeAllConnections();
+  // the mail server needs the outages and they need its port: hence the late look at `smtp`
+  const dropSmtp = (): void => smtp.destroyConnections();
+  const outages = createOutages({
+    sms: portFor(http, host, dropHttp),
+    email: { shut: () => emailPort.shut(), reopen: () => emailPort.reopen() },
+  });
+  const provider: Provider = { inbox, book: createScenarioBook({ ...DEFAULT_SCHEDULE, ...settings.schedule }), outages, now: settings.now ?? Date.now };
+  const smtp = createSmtpProvider(provider);
+  const emailPort = portFor(smtp.server.server, host, dropSmtp);
+  http.on('request', createApp(provider, settings));
+
+  const close = async (): Promise<void> => {
+    outages.stop();
+    await Promise.all([closeServer(http, dropHttp), closeServer(smtp.server.server, dropSmtp)]);
+    await log.close();
+  };
+  try {
+    await listen(http, settings.httpPort, host);
+    await listen(smtp.server.server, settings.smtpPort, host);
+  } catch (reason) {
+    await close();
+    throw reason;
+  }
+  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return { ...handleOf(provider), httpUrl: `http://${shown}:${portOf(http)}`, smtpUrl: `smtp://${shown}:${portOf(smtp.server.server)}`, close };
+};

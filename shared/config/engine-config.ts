@@ -1,0 +1,39 @@
+import { fileURLToPath } from 'node:url';
+import type { Environment } from './environment.ts';
+import { readVariables } from './environment.ts';
+
+/** What every service that decides or sends needs to know. */
+export interface EngineConfig {
+  databaseUrl: string;
+  poolSize: number;
+  redisUrl: string | undefined;
+  keys: string;
+  logLevel: string;
+  policyDir: string;
+  templateDir: string;
+  sender: { sms: string; email: string };
+  dashboardUrl: string;
+  submitStartWithinMs: number;
+  providerTimeoutMs: number;
+  killAt: string | undefined;
+}
+
+const shipped = (folder: string): string => fileURLToPath(new URL(`../../${folder}`, import.meta.url));
+
+/** Reads what every service needs. @throws ConfigurationError. */
+export const readEngineConfig = (env: Environment): EngineConfig => {
+  const read = readVariables(env, [
+    'DATABASE_URL', 'DATABASE_POOL', 'REDIS_URL', 'TOCSIN_KEYS', 'LOG_LEVEL', 'TOCSIN_POLICY_DIR', 'TOCSIN_TEMPLATE_DIR', 'TWILIO_FROM', 'MAIL_FROM',
+    'TOCSIN_DASHBOARD_URL', 'HOST', 'DASHBOARD_PORT', 'SUBMIT_START_WITHIN_MS', 'PROVIDER_TIMEOUT_MS', 'TOCSIN_KILL_AT',
+  ]);
+  return {
+    databaseUrl: read.DATABASE_URL, poolSize: read.DATABASE_POOL, redisUrl: read.REDIS_URL, keys: read.TOCSIN_KEYS, logLevel: read.LOG_LEVEL,
+    policyDir: read.TOCSIN_POLICY_DIR ?? shipped('policies'), templateDir: read.TOCSIN_TEMPLATE_DIR ?? shipped('templates'),
+    sender: { sms: read.TWILIO_FROM, email: read.MAIL_FROM },
+    dashboardUrl: read.TOCSIN_DASHBOARD_URL ?? `http://${read.HOST}:${read.DASHBOARD_PORT}`,
+    submitStartWithinMs: read.SUBMIT_START_WITHIN_MS, providerTimeoutMs: read.PROVIDER_TIMEOUT_MS, killAt: read.TOCSIN_KILL_AT,
+  };
+};
+
+/** The process's own environment; the only place that reads it. */
+export const processEnvironment = (): Environment => process.env;

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+
+const port = z.coerce.number().int('must be a whole number').min(0).max(65_535);
+const whole = (least: number) => z.coerce.number().int('must be a whole number').min(least);
+const flag = z.enum(['0', '1', 'true', 'false', 'yes', 'no']).transform((text) => ['1', 'true', 'yes'].includes(text));
+
+/** Every environment variable of the product, once. Each service picks its keys. `.env.example` lists the same names. */
+export const VARIABLES = {
+  DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL'),
+  MIGRATE_DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL').optional(),
+  REDIS_URL: z.string().regex(/^rediss?:\/\//, 'must be a redis:// URL').optional(),
+  DATABASE_POOL: whole(2).default(6),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  TOCSIN_DATA_DIR: z.string().min(1).default('.tocsin'),
+  TOCSIN_POLICY_DIR: z.string().min(1).optional(),
+  TOCSIN_TEMPLATE_DIR: z.string().min(1).optional(),
+  TOCSIN_KEYS: z.string().min(1),
+  TOCSIN_DEMO: flag.default(false),
+  TOCSIN_PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
+  TOCSIN_DASHBOARD_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
+  TOCSIN_TRUST_PROXY: whole(0).default(0),
+  TOCSIN_KILL_AT: z.string().min(1).optional(),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  INTAKE_PORT: port.default(3000),
+  DASHBOARD_PORT: port.default(3001),
+  OPERATOR_USER: z.string().min(1).default('operator'),
+  OPERATOR_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
+  TICKETS_PER_MINUTE_PER_ADDRESS: whole(1).default(600),
+  TICKETS_PER_MINUTE_PER_PLAYER: whole(1).default(30),
+  CHANNEL: z.enum(['sms', 'email'], { error: 'must be sms or email' }),
+  DELIVERY_CONCURRENCY: whole(1).default(32),
+  POLL_CONCURRENCY: whole(1).default(32),
+  SMS_TRANSPORT: z.enum(['twilio']).default('twilio'),
+  EMAIL_TRANSPORT: z.enum(['smtp']).default('smtp'),
+  TWILIO_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).default('https://api.twilio.com'),
+  TWILIO_ACCOUNT_SID: z.string().regex(/^AC[0-9a-f]{32}$/, 'must be AC and 32 hex digits'),
+  TWILIO_AUTH_TOKEN: z.string().min(1),
+  TWILIO_FROM: z.string().min(1),
+  SMTP_URL: z.string().regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// URL'),
+  MAIL_FROM: z.string().regex(/@/, 'must be an address'),
+  PROVIDER_TIMEOUT_MS: whole(500).default(10_000),
+  SUBMIT_START_WITHIN_MS: whole(100).default(2_000),
+} as const;
+
+export type VariableName = keyof typeof VARIABLES;
+export type Environment = Record<string, string | undefined>;
+type Values<Name extends VariableName> = { [Key in Name]: z.output<(typeof VARIABLES)[Key]> };
+
+/** Variables that are missing or malformed, each with what it must be; never with its value. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+}
+
+/** Reads the named variables; an empty one counts as unset. @throws ConfigurationError naming every variable at fault. */
+export const readVariables = <Name extends VariableName>(env: Environment, names: readonly Name[]): Values<Name> => {
+  const shape = Object.fromEntries(names.map((name) => [name, VARIABLES[name]]));
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const read = z.object(shape).safeParse(given);
+  if (read.success) return read.data as unknown as Values<Name>;
+  const lines = read.error.issues.map((issue) => {
+    const name = issue.path.join('.');
+    return given[name] === undefined ? `${name} is not set` : `${name} ${issue.message}`;
+  });
+  throw new ConfigurationError(`${lines.join('; ')} (see .env.example)`);
+};

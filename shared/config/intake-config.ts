@@ -1,0 +1,30 @@
+import type { Environment } from './environment.ts';
+import { readVariables } from './environment.ts';
+
+export interface IntakeConfig {
+  host: string;
+  port: number;
+  /** Base of links that leave the house; null derives it from the listening address. */
+  publicUrl: string | null;
+  demo: boolean;
+  trustProxy: number;
+  ticketsPerMinute: { address: number; player: number };
+}
+
+/** Reads the intake's settings. @throws ConfigurationError. */
+export const readIntakeConfig = (env: Environment): IntakeConfig => {
+  const read = readVariables(env, ['HOST', 'INTAKE_PORT', 'TOCSIN_PUBLIC_URL', 'TOCSIN_DEMO', 'TOCSIN_TRUST_PROXY', 'TICKETS_PER_MINUTE_PER_ADDRESS', 'TICKETS_PER_MINUTE_PER_PLAYER']);
+  return {
+    host: read.HOST, port: read.INTAKE_PORT, publicUrl: read.TOCSIN_PUBLIC_URL ?? null, demo: read.TOCSIN_DEMO, trustProxy: read.TOCSIN_TRUST_PROXY,
+    ticketsPerMinute: { address: read.TICKETS_PER_MINUTE_PER_ADDRESS, player: read.TICKETS_PER_MINUTE_PER_PLAYER },
+  };
+};
+
+export interface DashboardConfig { host: string; port: number; operator: { user: string; password: string } }
+
+/** Reads the dashboard's settings. @throws ConfigurationError where there is no password. */
+export const readDashboardConfig = (env: Environment): DashboardConfig => {
+  const read = readVariables({ ...env, OPERATOR_PASSWORD: env['OPERATOR_PASSWORD'] ?? '' }, ['HOST', 'DASHBOARD_PORT', 'OPERATOR_USER', 'OPERATOR_PASSWORD']);
+  if (read.OPERATOR_PASSWORD === undefined) throw new Error('OPERATOR_PASSWORD is not set (see .env.example)');
+  return { host: read.HOST, port: read.DASHBOARD_PORT, operator: { user: read.OPERATOR_USER, password: read.OPERATOR_PASSWORD } };
+};

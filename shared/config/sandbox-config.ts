@@ -1,0 +1,33 @@
+import { z } from 'zod';
+
+const port = z.coerce.number().int().min(0).max(65_535);
+
+const variables = z.object({
+  SANDBOX_PORT: port.default(3002),
+  SANDBOX_SMTP_PORT: port.default(2525),
+  SANDBOX_HOST: z.string().min(1).default('127.0.0.1'),
+  SANDBOX_LOG: z.string().min(1).optional(),
+  TWILIO_ACCOUNT_SID: z.string().regex(/^AC[0-9a-f]{32}$/, 'must be AC and 32 hex digits').default('AC5a4db0c05a4db0c05a4db0c05a4db0c0'),
+  TWILIO_AUTH_TOKEN: z.string().min(1).default('sandbox-token'),
+});
+
+export interface SandboxConfig {
+  httpPort: number;
+  smtpPort: number;
+  host: string;
+  /** Where each receipt is written; undefined keeps nothing. */
+  receiptLogPath: string | undefined;
+  accountSid: string;
+  authToken: string;
+}
+
+/** The sandbox's settings. An empty variable counts as unset. Throws an error that names every variable at fault, never its value. */
+export const readSandboxConfig = (env: NodeJS.ProcessEnv = process.env): SandboxConfig => {
+  const read = variables.safeParse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
+  if (!read.success) throw new Error(read.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '));
+  const { data } = read;
+  return {
+    httpPort: data.SANDBOX_PORT, smtpPort: data.SANDBOX_SMTP_PORT, host: data.SANDBOX_HOST, receiptLogPath: data.SANDBOX_LOG,
+    accountSid: data.TWILIO_ACCOUNT_SID, authToken: data.TWILIO_AUTH_TOKEN,
+  };
+};

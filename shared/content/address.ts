@@ -1,0 +1,27 @@
+import { parsePhoneNumberFromString } from 'libphonenumber-js';
+
+/**
+ * A phone number as E.164, or null where it is not a valid number in international form (`+` and country code). Italy keeps
+ * its leading 0, Argentine mobiles get their 9: what libphonenumber makes of it is the one form that is stored and compared.
+ */
+export const normalisePhone = (text: string): string | null => {
+  // Letters would be read as keypad digits ("1-800-FLOWERS") and an extension would be dropped: neither is a recipient.
+  if (text.length > 40 || !/^\s*\+[\d\s().\-/]+$/.test(text) || /[\r\n]/.test(text)) return null;
+  const parsed = parsePhoneNumberFromString(text.trim());
+  return parsed?.isValid() ? parsed.number : null;
+};
+
+const ATEXT = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]";
+const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
+const EMAIL = new RegExp(`^(${ATEXT}+(?:\\.${ATEXT}+)*)@((?:${LABEL}\\.)+(?=[A-Za-z0-9-]*[A-Za-z])${LABEL})$`);
+
+/**
+ * An email address with its domain in lower case, or null. ASCII dot-atoms with a dotted domain only: no quoted local parts,
+ * no address literals, no `a@b`, no line breaks. The local part keeps its case (RFC 5321, 2.4).
+ */
+export const normaliseEmail = (text: string): string | null => {
+  const trimmed = text.replace(/^[ \t]+|[ \t]+$/g, '');
+  const match = trimmed.length <= 254 ? EMAIL.exec(trimmed) : null;
+  const [, local, domain] = match ?? [];
+  return local && domain && local.length <= 64 ? `${local}@${domain.toLowerCase()}` : null;
+};

@@ -1,0 +1,87 @@
+import { Liquid } from 'liquidjs';
+import type { Template } from 'liquidjs';
+import type { Part } from './template.ts';
+
+/**
+ * What a template may use. Loops, includes, layouts and assignments are not needed by notices; `date` would read the clock
+ * and `raw` would switch off the escaping, so both are left out: a render is a function of the template and its variables.
+ */
+const TAGS = ['if', 'unless', 'case', 'comment', 'raw'];
+const FILTERS = ['escape', 'upcase', 'downcase', 'capitalize', 'strip', 'strip_newlines', 'truncate', 'truncatewords', 'default', 'append', 'prepend', 'replace', 'url_encode', 'size'];
+
+/** A file system with no files: a partial can neither be named nor read. */
+const nowhere = {
+  readFile: () => Promise.reject(new Error('no files')),
+  readFileSync: (): string => { throw new Error('no files'); },
+  exists: () => Promise.resolve(false),
+  existsSync: () => false,
+  contains: () => Promise.resolve(false),
+  containsSync: () => false,
+  resolve: (_dir: string, file: string) => file,
+};
+
+const engineOf = (escaped: boolean): Liquid => {
+  const engine = new Liquid({
+    fs: nowhere, root: [], relativeReference: false, dynamicPartials: false, strictFilters: true, strictVariables: true, ownPropertyOnly: true, cache: false,
+    parseLimit: 200_000, memoryLimit: 2_000_000, ...(escaped ? { outputEscape: 'escape' as const } : {}),
+  });
+  for (const tag of Object.keys(engine.tags)) if (!TAGS.includes(tag)) delete engine.tags[tag];
+  for (const filter of Object.keys(engine.filters)) if (!FILTERS.includes(filter)) delete engine.filters[filter];
+  return engine;
+};
+
+const plain = engineOf(false);
+const html = engineOf(true);
+const engineFor = (part: Part): Liquid => (part === 'html' ? html : plain);
+
+/** A fault in a template. The message holds names and places out of the template, never a value that was rendered into it. */
+export class LiquidError extends Error {
+  override readonly name = 'LiquidError';
+  readonly line: number;
+  readonly column: number;
+  constructor(text: string, line: number, column: number) {
+    super(text);
+    this.line = line;
+    this.column = column;
+  }
+}
+
+interface EngineError { name: string; message: string; token?: { getPosition?: () => [number, number] } }
+
+/** Only these of the engine's messages are known to quote the template alone. */
+const SAFE = /^(undefined variable: [\w.[\]"-]+|undefined filter: \w+|tag "?[^"\n]{1,40}"? not (found|closed)|output "[^"\n]{1,60}" not closed|unexpected [^\n]{1,60})/;
+
+const translated = (thrown: unknown): LiquidError => {
+  const error = thrown as EngineError;
+  const [line, column] = error.token?.getPosition?.() ?? [1, 1];
+  return new LiquidError(SAFE.exec(error.message)?.[1] ?? error.name, line, column);
+};
+
+/** A parsed part of a template. */
+export interface CompiledPart { part: Part; templates: Template[]; /** Names of the variables that it reads. */ reads: string[] }
+
+/**
+ * Parses the source of one part.
+ * @throws LiquidError with the place of the fault.
+ */
+export const compilePart = (part: Part, source: string): CompiledPart => {
+  const engine = engineFor(part);
+  try {
+    const templates = engine.parse(source);
+    return { part, templates, reads: engine.globalVariablesSync(templates) };
+  } catch (thrown) {
+    throw translated(thrown);
+  }
+};
+
+/**
+ * Renders a parsed part. Values are data: template syntax in them stays as it is. In `html` every output is escaped.
+ * @throws LiquidError, e.g. where a variable is not there.
+ */
+export const renderPart = ({ part, templates }: CompiledPart, variables: Record<string, string>): string => {
+  try {
+    return String(engineFor(part).renderSync(templates, variables));
+  } catch (thrown) {
+    throw translated(thrown);
+  }
+};

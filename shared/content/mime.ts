@@ -1,0 +1,96 @@
+import { domainToASCII } from 'node:url';
+import { encodeQuotedPrintable } from './quoted-printable.ts';
+
+/** A mailbox: the name people see, and the bare address. */
+export interface Mailbox { name: string; address: string }
+
+export interface MimeInput {
+  from: Mailbox;
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+  /** Goes into Message-ID, boundary and `Tocsin-Attempt-Key`. */
+  attemptKey: string;
+  /** Becomes the Date. */
+  plannedAt: number;
+}
+
+const LINE = 76;
+/** Bytes per encoded word: 39 make 52 characters of base64, and `Subject: =?UTF-8?B?…?=` stays within one line. */
+const WORD_BYTES = 39;
+
+/** Control characters and line separators end a header where nobody meant it to end; each run becomes one space. */
+const oneLine = (text: string): string => text.replace(/[\u0000-\u0020\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
+
+/** RFC 2047 words of whole characters (a word may not split one), each on a line of its own. */
+const encodedWords = (text: string): string => {
+  const words: string[] = [];
+  let word = '';
+  for (const character of text) {
+    if (Buffer.byteLength(word + character) > WORD_BYTES) {
+      words.push(word);
+      word = '';
+    }
+    word += character;
+  }
+  return [...words, word].map((one) => `=?UTF-8?B?${Buffer.from(one, 'utf8').toString('base64')}?=`).join('\r\n ');
+};
+
+/** Folds at spaces; `start` is what the field's name takes of the first line. */
+const folded = (text: string, start: number): string => {
+  let used = start;
+  return text.split(' ').reduce((lines, word, index) => {
+    const breaks = index > 0 && used + 1 + word.length > LINE;
+    used = breaks ? 1 + word.length : used + word.length + (index > 0 ? 1 : 0);
+    return index === 0 ? word : `${lines}${breaks ? '\r\n ' : ' '}${word}`;
+  }, '');
+};
+
+/** An unstructured value: as it is where it is plain ASCII that folds and cannot be mistaken for an encoded word. */
+const unstructured = (text: string, start: number): string => {
+  const line = oneLine(text);
+  const isPlain = /^[\x20-\x7e]*$/.test(line) && !line.includes('=?') && line.split(' ').every((word) => word.length < LINE - start);
+  return isPlain ? folded(line, start) : encodedWords(line);
+};
+
+const mailbox = ({ name, address }: Mailbox): string => {
+  const line = oneLine(name);
+  if (line === '') return address;
+  const shown = /^[\x20-\x7e]{1,60}$/.test(line) && !line.includes('=?') ? `"${line.replace(/["\\]/g, '\\$&')}"` : encodedWords(line);
+  return `${shown}\r\n <${address}>`;
+};
+
+/** The Date of RFC 5322, in UTC. */
+const dateOf = (at: number): string => new Date(at).toUTCString().replace('GMT', '+0000');
+
+const part = (type: string, body: string): string =>
+  `Content-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n${encodeQuotedPrintable(body)}\r\n`;
+
+/**
+ * Composes a whole message (RFC 5322, multipart/alternative, UTF-8, CRLF) out of its input alone: no clock, no randomness, so
+ * the same attempt gives the same bytes whenever and wherever it is rendered. Composed here and not by a mail library, whose
+ * next release could change a byte between the plan and the send of an attempt. `from.address`, `to` and `attemptKey` must be
+ * checked before; subject and texts may hold anything.
+ */
+export const composeMime = ({ from, to, subject, text, html, attemptKey, plannedAt }: MimeInput): string => {
+  // Quoted-printable writes every `=` as `=3D`, so a boundary with `=_` can stand in no body.
+  const boundary = `=_${attemptKey}`;
+  const domain = domainToASCII(from.address.slice(from.address.lastIndexOf('@') + 1)) || 'localhost';
+  return [
+    `From: ${mailbox(from)}`,
+    `To: ${to}`,
+    `Subject: ${unstructured(subject, 'Subject: '.length)}`,
+    `Message-ID: <${attemptKey}@${domain}>`,
+    `Date: ${dateOf(plannedAt)}`,
+    `Tocsin-Attempt-Key: ${attemptKey}`,
+    'Auto-Submitted: auto-generated',
+    'MIME-Version: 1.0',
+    `Content-Type: multipart/alternative;\r\n boundary="${boundary}"`,
+    '',
+    `--${boundary}`,
+    `${part('text/plain', text)}--${boundary}`,
+    `${part('text/html', html)}--${boundary}--`,
+    '',
+  ].join('\r\n');
+};

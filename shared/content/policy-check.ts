@@ -1,0 +1,60 @@
+import type { PolicySource } from './policy-file.ts';
+
+export interface SourceProblem { path: (string | number)[]; problem: string }
+
+type StepSource = PolicySource['steps'][number];
+
+const checkPolls = (step: StepSource): [keyof StepSource, string][] => {
+  const found: [keyof StepSource, string][] = [];
+  const [first] = step.polls;
+  if (step.polls.some((offset, index) => index > 0 && offset <= (step.polls[index - 1] ?? 0))) found.push(['polls', 'must grow from one poll to the next; put them in order']);
+  if (first !== undefined && first >= step.decide_within) found.push(['polls', 'start only after the decision deadline; let the first come before decide_within']);
+  if (step.polls.length > 0 && step.final_poll_before_deadline >= step.decide_within) {
+    found.push(['final_poll_before_deadline', 'is not shorter than decide_within; make it a few seconds']);
+  }
+  return found;
+};
+
+const checkStep = (source: PolicySource, index: number): [keyof StepSource, string][] => {
+  const step = source.steps[index] as StepSource;
+  const found = checkPolls(step);
+  const isLast = index === source.steps.length - 1;
+  const reserves = source.steps.slice(index + 1).reduce((sum, later) => sum + later.reserve, 0);
+  if (step.decide_within >= source.expires_after) found.push(['decide_within', 'is not shorter than expires_after; shorten it or let the notification live longer']);
+  if (step.transport_retry.cap < step.transport_retry.base) found.push(['transport_retry', 'has a cap below its base; raise the cap']);
+  if (source.strategy === 'all') return found;
+  if (!isLast && step.escalate_when === undefined) {
+    found.push(['escalate_when', 'is missing; state in which of pending, accepted, unknown, failed the next step may start']);
+  }
+  if (!isLast && step.decide_within > source.expires_after - reserves) {
+    found.push(['decide_within', 'leaves later steps less than their reserve; shorten it, or the reserves']);
+  }
+  if (index > 0 && step.reserve === 0) found.push(['reserve', 'is missing; a later step needs time kept before expiry, e.g. 60s']);
+  return found;
+};
+
+const checkRegions = (source: PolicySource): SourceProblem[] => {
+  const channels = [...new Set(source.steps.map((step) => step.channel))];
+  const regions = Object.entries(source.regions);
+  if (regions.length === 0) return [{ path: ['regions'], problem: 'covers no region; name at least one, with its consent rules' }];
+  return regions.flatMap(([region, rule]) => channels.filter((channel) => !rule.consent[channel]).map((channel) => ({
+    path: ['regions', region, 'consent'], problem: `has no rule for ${channel}; list the lawful bases on which ${channel} may be used in ${region}`,
+  })));
+};
+
+/** What the schema cannot see: whether the clocks of the steps fit each other and the expiry. Empty where all is well. */
+export const checkPolicy = (source: PolicySource): SourceProblem[] => {
+  const found: SourceProblem[] = checkRegions(source);
+  const reserves = source.steps.reduce((sum, step) => sum + step.reserve, 0);
+  if (reserves >= source.expires_after) found.push({ path: ['expires_after'], problem: 'is not longer than the reserves of all steps together; lengthen it or shorten them' });
+  if (source.reconcile_cap < source.reconcile_every) found.push({ path: ['reconcile_cap'], problem: 'is below reconcile_every; raise it' });
+  source.steps.forEach((step, index) => {
+    for (const key of ['name', 'channel'] as const) {
+      if (source.steps.findIndex((other) => other[key] === step[key]) < index) {
+        found.push({ path: ['steps', index, key], problem: `is the ${key} of an earlier step too; give each step its own` });
+      }
+    }
+    found.push(...checkStep(source, index).map(([field, problem]) => ({ path: ['steps', index, field], problem })));
+  });
+  return found;
+};

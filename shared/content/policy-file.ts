@@ -1,0 +1,112 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Policy, PolicyStep } from '../domain/policy.ts';
+import { checkPolicy } from './policy-check.ts';
+import { durationField, percentField } from './duration.ts';
+import { FileProblemsError, readYamlFile, shownPath } from './yaml-file.ts';
+import type { FileProblem } from './yaml-file.ts';
+
+/** All faults in the policy files of a folder. */
+export class PolicyFileError extends FileProblemsError {}
+
+const channel = z.enum(['sms', 'email']);
+
+const stepSchema = z.strictObject({
+  name: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be a short name in lower case, such as sms'),
+  channel,
+  template: z.string().min(1),
+  template_version: z.int().min(1),
+  polls: z.array(durationField).default([]),
+  poll_jitter: percentField.default(0),
+  final_poll_before_deadline: durationField.default(0),
+  decide_within: durationField,
+  reserve: durationField.default(0),
+  escalate_when: z.array(z.enum(['pending', 'accepted', 'unknown', 'failed'])).optional(),
+  on_unknown: z.enum(['hold', 'replay', 'resubmit_if_absent']),
+  max_observation_age: durationField,
+  look_within: durationField,
+  transport_retry: z.strictObject({ max_submissions: z.int().min(1).max(100), base: durationField, cap: durationField }),
+  submit_limit: durationField,
+  requeue_after: durationField,
+});
+
+const policySchema = z.strictObject({
+  strategy: z.enum(['escalate', 'all']),
+  urgency: z.enum(['urgent', 'routine']),
+  classification: z.enum(['transactional', 'commercial', 'subscription']),
+  regions: z.record(z.string().regex(/^[A-Z]{2}$/, 'a region is two capital letters'), z.strictObject({
+    consent: z.partialRecord(channel, z.array(z.string().min(1)).min(1, 'must name at least one lawful basis')),
+  })),
+  expires_after: durationField,
+  reconcile_grace: durationField,
+  reconcile_every: durationField,
+  reconcile_cap: durationField,
+  retention: durationField,
+  steps: z.array(stepSchema).min(1, 'must have at least one step'),
+});
+
+/** A policy as it is written, still without the check of its sense. */
+export type PolicySource = z.infer<typeof policySchema>;
+
+const stepOf = (step: PolicySource['steps'][number]): PolicyStep => ({
+  name: step.name,
+  channel: step.channel,
+  template: step.template,
+  templateVersion: step.template_version,
+  pollOffsetsMs: step.polls,
+  pollJitter: step.poll_jitter,
+  finalPollLeadMs: step.final_poll_before_deadline,
+  decideWithinMs: step.decide_within,
+  reserveMs: step.reserve,
+  // Only the last step of a policy may leave it out (policy-check): nothing comes after it.
+  escalateWhen: step.escalate_when ?? [],
+  onUnknown: step.on_unknown,
+  maxObservationAgeMs: step.max_observation_age,
+  lookWithinMs: step.look_within,
+  transportRetry: { maxSubmissions: step.transport_retry.max_submissions, baseMs: step.transport_retry.base, capMs: step.transport_retry.cap },
+  submitLimitMs: step.submit_limit,
+  requeueAfterMs: step.requeue_after,
+});
+
+const policyOf = (purpose: string, version: number, source: PolicySource): Policy => ({
+  purpose,
+  version,
+  strategy: source.strategy,
+  urgency: source.urgency,
+  classification: source.classification,
+  regions: source.regions,
+  expiresAfterMs: source.expires_after,
+  reconcileGraceMs: source.reconcile_grace,
+  reconcileEveryMs: source.reconcile_every,
+  reconcileCapMs: source.reconcile_cap,
+  retentionMs: source.retention,
+  steps: source.steps.map(stepOf),
+});
+
+/**
+ * Reads `<dir>/<purpose>/<version>.yaml`; purpose and version are the path's, so no two files can claim the same.
+ * @returns all policies, ordered by purpose and version.
+ * @throws PolicyFileError naming every fault of every file, with line, column, field and cure.
+ */
+export const loadPolicies = (dir: string): Policy[] => {
+  const problems: FileProblem[] = [];
+  const policies: Policy[] = [];
+  for (const purpose of readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => entry.name)) {
+    for (const name of readdirSync(join(dir, purpose))) {
+      const path = join(dir, purpose, name);
+      const version = /^([1-9]\d{0,5})\.yaml$/.exec(name)?.[1];
+      if (!version || !/^[a-z][a-z0-9-]{0,63}$/.test(purpose)) {
+        problems.push({ file: shownPath(dir, path), line: 1, column: 1, field: '', problem: 'is not of the form <purpose>/<version>.yaml, e.g. game-support-urgent/1.yaml; rename it' });
+        continue;
+      }
+      const read = readYamlFile(path, policySchema, dir);
+      if (read.ok) {
+        problems.push(...checkPolicy(read.value).map((found) => read.at(found.path, found.problem)));
+        policies.push(policyOf(purpose, Number(version), read.value));
+      } else problems.push(...read.problems);
+    }
+  }
+  if (problems.length > 0) throw new PolicyFileError(problems);
+  return policies.sort((one, other) => (one.purpose === other.purpose ? one.version - other.version : one.purpose < other.purpose ? -1 : 1));
+};

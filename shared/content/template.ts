@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import type { Channel } from '../domain/words.ts';
+import { canonicalText } from '../security/canonical.ts';
+
+/** What a variable may hold. `secret` ones may not stand in a subject, which shows on a locked screen. */
+export interface VariableRule { type: 'string' | 'url'; /** UTF-16 code units. */ max: number; secret?: boolean }
+
+export type Part = 'sms' | 'subject' | 'text' | 'html';
+export const PARTS: Readonly<Record<Channel, readonly Part[]>> = { sms: ['sms'], email: ['subject', 'text', 'html'] };
+
+/** Liquid sources by part. */
+export type LocaleParts = Partial<Record<Part, string>>;
+
+/** One immutable, numbered version of a template with all its sources: plain JSON, to be stored as it is. */
+export interface TemplateVersion {
+  name: string;
+  version: number;
+  channel: Channel;
+  owner: 'ours';
+  classification: 'transactional' | 'commercial' | 'subscription';
+  variables: Record<string, VariableRule>;
+  locales: Record<string, LocaleParts>;
+  fallbackLocale: string;
+  /** sha-256, hex, over the RFC 8785 text of everything else here. */
+  hash: string;
+}
+
+/** The hash of a template version's content. */
+export const templateHash = ({ name, version, channel, owner, classification, variables, locales, fallbackLocale }: Omit<TemplateVersion, 'hash'>): string =>
+  createHash('sha256')
+    .update(canonicalText({ name, version, channel, owner, classification, variables, locales, fallbackLocale }), 'utf8')
+    .digest('hex');
+
+/** Completes a template version with its hash. */
+export const withHash = (content: Omit<TemplateVersion, 'hash'>): TemplateVersion => ({ ...content, hash: templateHash(content) });
+
+/** The locale in which a template is rendered for a reader: the same tag, else its language, else the template's fallback. */
+export const resolveLocale = (template: Pick<TemplateVersion, 'locales' | 'fallbackLocale'>, wanted: string): string => {
+  const known = Object.keys(template.locales);
+  const tags = wanted.toLowerCase().split('-');
+  for (let length = tags.length; length > 0; length -= 1) {
+    const candidate = tags.slice(0, length).join('-');
+    const found = known.find((locale) => locale.toLowerCase() === candidate);
+    if (found) return found;
+  }
+  return template.fallbackLocale;
+};

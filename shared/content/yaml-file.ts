@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join, relative, sep } from 'node:path';
+import { isNode, LineCounter, parseDocument } from 'yaml';
+import type { Document } from 'yaml';
+import type { z } from 'zod';
+
+/** One fault of a file: where it is, which field, what is wrong and how to cure it. */
+export interface FileProblem { file: string; line: number; column: number; field: string; problem: string }
+
+const textOf = (found: FileProblem): string =>
+  `${found.file}:${found.line}:${found.column}${found.field ? ` ${found.field}` : ''}: ${found.problem}`;
+
+/** Every fault found in the files of one folder, one a line in the message. */
+export class FileProblemsError extends Error {
+  readonly problems: readonly FileProblem[];
+  constructor(problems: readonly FileProblem[]) {
+    super(problems.map(textOf).join('\n'));
+    this.problems = problems;
+    this.name = new.target.name;
+  }
+}
+
+/** A path as it stands in messages: from the given folder's own name on, with forward slashes on every system. */
+export const shownPath = (dir: string, path: string): string =>
+  join(basename(dir), relative(dir, path)).split(sep).join('/');
+
+type Path = readonly PropertyKey[];
+type Read<T> = { ok: true; value: T; at: (path: Path, problem: string) => FileProblem } | { ok: false; problems: FileProblem[] };
+
+const fieldOf = (path: Path): string =>
+  path.reduce<string>((text, key) => (typeof key === 'number' ? `${text}[${key}]` : text ? `${text}.${String(key)}` : String(key)), '');
+
+/** The place of a field, or of the nearest thing around it where the field is missing. */
+const offsetOf = (document: Document, path: Path): number => {
+  for (let length = path.length; length > 0; length -= 1) {
+    const node = document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return node.range[0];
+  }
+  return document.contents?.range?.[0] ?? 0;
+};
+
+type Issue = z.core.$ZodIssue;
+
+const wordsOf = (issue: Issue): string => {
+  const isMissing = issue.input === undefined;
+  switch (issue.code) {
+    case 'unrecognized_keys': return `unknown field ${issue.keys.join(', ')}; remove it or correct its name`;
+    case 'invalid_value': return `${isMissing ? 'is missing; state' : 'must be'} one of ${issue.values.map(String).join(', ')}`;
+    case 'custom': return issue.message;
+    case 'invalid_type': return isMissing ? `is missing; add it (${issue.expected})` : `must be of type ${issue.expected}`;
+    default: return issue.message;
+  }
+};
+
+/**
+ * Reads a YAML file (1.2, strict: duplicate keys, tab indents and unknown tags are faults) and checks it against a schema.
+ * All faults come back together, with line and column.
+ */
+export const readYamlFile = <T>(path: string, schema: z.ZodType<T>, dir = dirname(path)): Read<T> => {
+  const lines = new LineCounter();
+  const document = parseDocument(readFileSync(path, 'utf8'), { lineCounter: lines, strict: true, uniqueKeys: true, prettyErrors: false, stringKeys: true });
+  const place = (offset: number, field: string, problem: string): FileProblem => {
+    const { line, col } = lines.linePos(offset);
+    return { file: shownPath(dir, path), line: line || 1, column: col || 1, field, problem };
+  };
+  const at = (fieldPath: Path, problem: string): FileProblem => place(offsetOf(document, fieldPath), fieldOf(fieldPath), problem);
+  const broken = [...document.errors, ...document.warnings];
+  if (broken.length > 0) return { ok: false, problems: broken.map((error) => place(error.pos[0], '', cureOfYaml(error.code, error.message))) };
+  const parsed = schema.safeParse(document.toJS({ maxAliasCount: 100 }), { reportInput: true });
+  if (parsed.success) return { ok: true, value: parsed.data, at };
+  return { ok: false, problems: parsed.error.issues.map((issue) => at(issue.path, wordsOf(issue))) };
+};
+
+const cureOfYaml = (code: string, message: string): string => {
+  if (code === 'DUPLICATE_KEY') return 'this key stands twice in one mapping; keep one of them';
+  if (code === 'TAB_AS_INDENT') return 'a tab indents this line; use spaces';
+  return `not valid YAML: ${message.split('\n')[0] ?? code}`;
+};

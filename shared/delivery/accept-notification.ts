@@ -1,0 +1,144 @@
+import { ulid } from 'ulid';
+import type { Channel, EventId } from '../domain/words.ts';
+import type { ReasonCode } from '../domain/reasons.ts';
+import { decide } from '../domain/decide.ts';
+import { emptyState } from '../domain/state.ts';
+import type { PublicStatus } from '../domain/words.ts';
+import { publicStatus } from '../domain/status.ts';
+import { canonicalText } from '../security/canonical.ts';
+import { contentHash } from '../security/chain-hash.ts';
+import { commitTo, generateSalt } from '../security/commitment.ts';
+import { fingerprint } from '../security/fingerprint.ts';
+import { hashToken } from '../security/tokens.ts';
+import { toAppend } from '../ledger/rows.ts';
+import type { NewNotification } from '../ledger/accept-group.ts';
+import { findByIdempotencyKey } from '../ledger/accept-group.ts';
+import { faultPoint } from '../telemetry/fault-points.ts';
+import type { Engine } from './engine.ts';
+import type { Addresses } from './payload.ts';
+import { renderFor, sealPart } from './payload.ts';
+import type { BoundVersions } from './versions.ts';
+import { logDecision } from './log-decision.ts';
+
+/** A consent or lawful basis under which a channel may be used, and where its record is kept. */
+export interface ConsentReference { channel: Channel; basis: string; reference: string }
+
+/** A ticket to be kept beside the notification that it causes. */
+export interface TicketRecordRequest {
+  category: string; region: string; locale: string; queue: string; urgency: 'urgent' | 'routine';
+  /** What the player wrote and gave; sealed. */
+  sealed: { message: string; playerRef: string; contact: { sms: string | null; email: string | null } };
+  /** Token of the receipt page; stored as its hash. */
+  receiptToken: string;
+}
+
+/** An intent as a caller hands it over. Addresses are normalised, variables are strings. */
+export interface AcceptRequest {
+  tenant: string;
+  /** Already scoped, e.g. by player. */
+  idempotencyKey: string;
+  /** What must be the same for a replay: the caller's body. */
+  fingerprintOf: unknown;
+  purpose: string;
+  recipient: { ref: string; sms: string | null; email: string | null; region: string; locale: string; timeZone: string | null; consent: ConsentReference[] };
+  /** Made from the event's id, which a template may have to name in a link. */
+  variables: (eventId: EventId) => Record<string, string>;
+  expiresAt: number | null;
+  artifacts: string[];
+  requestId: string;
+  actor: string;
+  ticket: TicketRecordRequest | null;
+}
+
+export type AcceptOutcome =
+  | { kind: 'accepted'; eventId: EventId; status: PublicStatus; reason: ReasonCode | null; receivedAt: number }
+  /** The same key and body came before. */
+  | { kind: 'replayed'; eventId: EventId }
+  /** The same key came with another body. */
+  | { kind: 'conflict'; eventId: EventId }
+  | { kind: 'unknown_purpose'; known: string[] }
+  | { kind: 'expiry_too_short'; leastMs: number };
+
+const barredChannels = (request: AcceptRequest, bound: BoundVersions): Partial<Record<Channel, ReasonCode>> => {
+  const barred: Partial<Record<Channel, ReasonCode>> = {};
+  const rules = bound.policy.regions[request.recipient.region]?.consent ?? {};
+  for (const { channel } of bound.policy.steps) {
+    const bases = rules[channel];
+    const consented = bases === undefined || request.recipient.consent.some((one) => one.channel === channel && bases.includes(one.basis));
+    if (request.recipient[channel] === null) barred[channel] = 'no_address';
+    else if (!consented) barred[channel] = 'no_consent';
+  }
+  return barred;
+};
+
+const leastExpiryMs = ({ policy }: BoundVersions): number => policy.steps.slice(1).reduce((sum, step) => sum + step.reserveMs, 1_000);
+
+/** Everything that one acceptance writes. */
+const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, requestFingerprint: Buffer) => {
+  const now = engine.now();
+  const { policy } = bound;
+  const eventId: EventId = `evt_${ulid(now)}`;
+  const { recipient } = request;
+  const expiresAt = request.expiresAt ?? now + policy.expiresAfterMs;
+  const addresses: Addresses = { ref: recipient.ref, sms: recipient.sms, email: recipient.email, consent: recipient.consent.map((one) => one.reference), timeZone: recipient.timeZone, salt: generateSalt() };
+  const commitment = commitTo({ ref: recipient.ref, sms: recipient.sms, email: recipient.email }, addresses.salt);
+  const variables = sealPart(engine.ring, eventId, 'variables', request.variables(eventId));
+  const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', addresses);
+  const templateVersions = policy.steps.map((step, index) => ({ step: index, template: step.template, version: step.templateVersion }));
+  const consentReferences = recipient.consent.map((one) => `${one.channel}:${one.basis}`);
+  const intent = canonicalText({
+    event_id: eventId, tenant: request.tenant, idempotency_key_hash: fingerprint(engine.ring, 'idempotency-key', request.idempotencyKey).toString('hex'),
+    request_fingerprint: requestFingerprint.toString('hex'), purpose: policy.purpose, policy_version: policy.version, template_versions: templateVersions,
+    region: recipient.region, locale: recipient.locale, urgency: policy.urgency, classification: policy.classification, requested_at: now,
+    expires_at: expiresAt, recipient_commitment: commitment, consent_references: consentReferences, artifact_references: request.artifacts, request_id: request.requestId,
+  });
+  const intentHash = contentHash(intent);
+  const loaded = { eventId, state: emptyState(eventId), headHash: intentHash, locale: recipient.locale, requestedAt: now, recipient: sealedRecipient, variables };
+  const decision = decide(
+    { kind: 'accept', intent: { region: recipient.region, requestedAt: now, expiresAt: request.expiresAt, barred: barredChannels(request, bound), recipientCommitment: commitment } },
+    loaded.state,
+    {
+      now, random: engine.random, policy, carriers: engine.carriers,
+      render: (planned) => {
+        const rendered = renderFor(engine, loaded, bound, planned);
+        return rendered.ok ? { ok: true, hash: rendered.hash } : { ok: false, reason: rendered.reason };
+      },
+    });
+  const print = (kind: string, value: string | null): Buffer | null => (value === null ? null : fingerprint(engine.ring, kind, value));
+  const notification: NewNotification = {
+    append: toAppend(decision, { before: loaded.state, prevHash: intentHash, provenance: { actor: request.actor, requestId: request.requestId } }),
+    tenant: request.tenant, idempotencyKey: request.idempotencyKey, requestFingerprint, purpose: policy.purpose, policyVersion: policy.version,
+    templateVersions, region: recipient.region, locale: recipient.locale, urgency: policy.urgency, classification: policy.classification,
+    requestedAt: now, expiresAt, retentionUntil: now + policy.retentionMs, recipientCommitment: commitment, consentReferences,
+    artifactReferences: request.artifacts, requestId: request.requestId, intent, intentHash, variables,
+    recipient: { ...sealedRecipient, referencePrint: fingerprint(engine.ring, 'recipient-ref', recipient.ref), smsPrint: print('sms', recipient.sms), emailPrint: print('email', recipient.email) },
+    ticket: request.ticket && {
+      ...sealPart(engine.ring, eventId, 'ticket', request.ticket.sealed), category: request.ticket.category, region: request.ticket.region, locale: request.ticket.locale,
+      queue: request.ticket.queue, urgency: request.ticket.urgency, receiptTokenHash: hashToken(request.ticket.receiptToken),
+    },
+  };
+  return { eventId, now, decision, notification };
+};
+
+/**
+ * Accepts an intent: notification, first entries, sealed payload, ticket and outbox rows in one transaction, or nothing of
+ * them. Under an idempotency key that was used before, the same request is a replay and another one a conflict. Rejects where
+ * the database is away; nothing is accepted then.
+ */
+export const acceptNotification = async (engine: Engine, request: AcceptRequest): Promise<AcceptOutcome> => {
+  const requestFingerprint = fingerprint(engine.ring, 'request', canonicalText(request.fingerprintOf));
+  const known = await findByIdempotencyKey(engine.db, request.tenant, request.idempotencyKey);
+  const replay = (found: { eventId: string; requestFingerprint: Buffer }): AcceptOutcome =>
+    ({ kind: found.requestFingerprint.equals(requestFingerprint) ? 'replayed' : 'conflict', eventId: found.eventId });
+  if (known) return replay(known);
+  const bound = await engine.versions.active(request.purpose);
+  if (!bound) return { kind: 'unknown_purpose', known: await engine.versions.purposes() };
+  if (request.expiresAt !== null && request.expiresAt - engine.now() < leastExpiryMs(bound)) return { kind: 'expiry_too_short', leastMs: leastExpiryMs(bound) };
+  const { eventId, now, decision, notification } = prepare(engine, request, bound, requestFingerprint);
+  const accepted = await engine.accept(notification);
+  if (accepted.kind === 'exists') return replay(accepted);
+  faultPoint('intake-committed');
+  logDecision(engine.log, decision);
+  if (decision.requests.some((one) => one.kind === 'enqueue')) engine.onEnqueued();
+  return { kind: 'accepted', eventId, status: publicStatus(decision.state), reason: decision.state.rejected, receivedAt: now };
+};

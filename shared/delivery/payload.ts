@@ -1,0 +1,55 @@
+import type { AttemptKey, Channel } from '../domain/words.ts';
+import { parseAttemptKey } from '../domain/words.ts';
+import type { PolicyStep } from '../domain/policy.ts';
+import { open } from '../security/sealing.ts';
+import { seal } from '../security/sealing.ts';
+import type { Sealed } from '../security/sealing.ts';
+import type { KeyRing } from '../security/key-ring.ts';
+import { renderAttempt } from '../content/render-attempt.ts';
+import type { RenderResult } from '../content/render-attempt.ts';
+import type { Loaded } from '../ledger/load.ts';
+import type { BoundVersions } from './versions.ts';
+import { templateKey } from './versions.ts';
+
+/** Where the recipient can be reached; sealed under the event's id. */
+export interface Addresses { ref: string; sms: string | null; email: string | null; consent: string[]; timeZone: string | null; salt: string }
+
+const context = (eventId: string, part: string): string => `${eventId}/${part}`;
+
+/** Seals a part of a payload for one event; a box of another event or part does not open. */
+export const sealPart = (ring: KeyRing, eventId: string, part: string, value: unknown): Sealed => seal(ring, JSON.stringify(value), context(eventId, part));
+
+/** Opens a part of a payload. @throws SealError where it was tampered with or the key is gone. */
+export const openPart = <Value>(ring: KeyRing, eventId: string, part: string, sealed: { keyId: string; box: Uint8Array }): Value =>
+  JSON.parse(open(ring, sealed, context(eventId, part)).toString('utf8')) as Value;
+
+export interface Renderer { ring: KeyRing; sender: { sms: string; email: string } }
+export type RenderedAttempt = RenderResult | { ok: false; reason: 'payload_destroyed' | 'no_address'; problem: string };
+
+/**
+ * Renders the message of an attempt as it was or will be planned: the same notification, step and planned instant give the
+ * same bytes. Decrypts what it needs; nothing of it is kept.
+ */
+export const renderFor = (renderer: Renderer, loaded: Loaded, bound: BoundVersions, planned: { step: PolicyStep; attemptKey: AttemptKey; plannedAt: number }): RenderedAttempt => {
+  const { step, attemptKey, plannedAt } = planned;
+  if (!loaded.recipient || !loaded.variables) return { ok: false, reason: 'payload_destroyed', problem: 'the sealed payload was destroyed' };
+  const addresses = openPart<Addresses>(renderer.ring, loaded.eventId, 'recipient', loaded.recipient);
+  const to = addresses[step.channel];
+  const template = bound.templates.get(templateKey(step.template, step.templateVersion));
+  if (to === null || !template) return { ok: false, reason: 'no_address', problem: `no ${step.channel} address` };
+  return renderAttempt({
+    template, channel: step.channel, locale: loaded.locale, variables: openPart(renderer.ring, loaded.eventId, 'variables', loaded.variables),
+    to, sender: renderer.sender, attemptKey, plannedAt,
+  });
+};
+
+/** The address an attempt goes to; null once erased. */
+export const addressOf = (ring: KeyRing, loaded: Loaded, channel: Channel): string | null =>
+  (loaded.recipient ? openPart<Addresses>(ring, loaded.eventId, 'recipient', loaded.recipient)[channel] : null);
+
+/** Channel of an attempt key. @throws where it is not one. */
+export const channelOf = (attemptKey: AttemptKey): Channel => {
+  const parts = parseAttemptKey(attemptKey);
+  if (!parts) throw new Error('not an attempt key');
+  return parts.channel;
+};

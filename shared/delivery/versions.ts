@@ -1,0 +1,64 @@
+import type { Policy } from '../domain/policy.ts';
+import type { TemplateVersion } from '../content/template.ts';
+import type { Database } from '../ledger/database.ts';
+import { loadActivePolicies, loadPolicy, loadTemplate } from '../ledger/versions.ts';
+
+/** A policy version with the template versions of its steps, as a decision needs them. */
+export interface BoundVersions { policy: Policy; templates: ReadonlyMap<string, TemplateVersion> }
+
+export interface VersionStore {
+  /** The versions a notification is bound to for life. Cached for good: a published version never changes. */
+  bind: (purpose: string, version: number) => Promise<BoundVersions>;
+  /** The versions that new notifications of a purpose take; null for an unknown purpose. Read anew every few seconds. */
+  active: (purpose: string) => Promise<BoundVersions | null>;
+  /** Purposes that have an active policy. */
+  purposes: () => Promise<string[]>;
+}
+
+/** Key of a template version in `BoundVersions.templates`. */
+export const templateKey = (name: string, version: number): string => `${name} ${version}`;
+
+const ACTIVE_FOR_MS = 5_000;
+
+/** The versions of this deployment, read from the database and kept. */
+export const createVersionStore = (db: Database, monotonic: () => number): VersionStore => {
+  const bound = new Map<string, Promise<BoundVersions>>();
+  let active: { until: number; policies: Promise<Policy[]> } | null = null;
+
+  const fetchBound = async (purpose: string, version: number): Promise<BoundVersions> => {
+    const policy = await loadPolicy(db, purpose, version);
+    if (!policy) throw new Error(`policy ${purpose} version ${version} was never published`);
+    const templates = await Promise.all(policy.steps.map(async (step) => {
+      const definition = await loadTemplate(db, step.template, step.templateVersion);
+      if (definition === null) throw new Error(`template ${step.template} version ${step.templateVersion} was never published`);
+      return [templateKey(step.template, step.templateVersion), definition as TemplateVersion] as const;
+    }));
+    return { policy, templates: new Map(templates) };
+  };
+  const bind = (purpose: string, version: number): Promise<BoundVersions> => {
+    const key = `${purpose} ${version}`;
+    const known = bound.get(key);
+    if (known) return known;
+    const fetched = fetchBound(purpose, version);
+    bound.set(key, fetched);
+    // A failed read must not be remembered.
+    fetched.catch(() => bound.delete(key));
+    return fetched;
+  };
+  const activePolicies = (): Promise<Policy[]> => {
+    if (active === null || active.until <= monotonic()) {
+      const policies = loadActivePolicies(db);
+      active = { until: monotonic() + ACTIVE_FOR_MS, policies };
+      policies.catch(() => { active = null; });
+    }
+    return active.policies;
+  };
+  return {
+    bind,
+    active: async (purpose) => {
+      const policy = (await activePolicies()).find((one) => one.purpose === purpose);
+      return policy ? bind(purpose, policy.version) : null;
+    },
+    purposes: async () => (await activePolicies()).map((policy) => policy.purpose).sort(),
+  };
+};

@@ -1,0 +1,87 @@
+import type { Instant } from './words.ts';
+import type { AttemptState } from './state.ts';
+import { currentAttempt, hasFailed, isUnsubmitted } from './state.ts';
+import type { RestsOn } from './transitions.ts';
+import type { Work } from './work.ts';
+import { planStep } from './plan-attempt.ts';
+
+type EvidenceClass = RestsOn['class'];
+
+/** How an attempt stands when its deadline asks. */
+export const evidenceClass = (attempt: AttemptState): EvidenceClass => {
+  if (hasFailed(attempt)) return 'failed';
+  if (isUnsubmitted(attempt)) return 'pending';
+  if (attempt.state !== 'submitted') return 'unknown';
+  return attempt.evidence?.outcome === 'accepted' ? 'accepted' : 'pending';
+};
+
+const nextWaiting = (work: Work): number => work.state.steps.findIndex((step) => step.phase === 'waiting');
+
+/** Where a look at the provider could bring newer evidence than the ledger has. */
+const canLook = (attempt: AttemptState): boolean =>
+  (attempt.state === 'submitted' && attempt.statusByPoll) || (attempt.state === 'submitted_unknown' && attempt.canLookUp);
+
+const restsOn = (attempt: AttemptState, stale: boolean): RestsOn => ({
+  attempt: attempt.key, class: evidenceClass(attempt), observed_at: attempt.evidence?.at ?? null,
+  source: attempt.evidence?.source ?? 'ledger', stale,
+});
+
+/** Claims the next step: every earlier attempt with nothing at the provider is cancelled in the same append (invariant 10). */
+const claim = (work: Work, from: AttemptState, cause: 'deadline' | 'attempt_failed', stale: boolean): void => {
+  const to = nextWaiting(work);
+  const channel = work.state.steps[to]?.channel ?? from.channel;
+  work.emit({ kind: 'FallbackClaimed', details: { from_step: from.step, to_step: to, channel, cause, rests_on: restsOn(from, stale) } });
+  for (const attempt of work.state.attempts.filter(isUnsubmitted)) {
+    work.emit({ kind: 'AttemptCancelled', details: { attempt: attempt.key, reason: 'superseded' } });
+  }
+  planStep(work, to);
+};
+
+const isFresh = (work: Work, attempt: AttemptState): boolean =>
+  attempt.evidence !== null && attempt.evidence.at >= work.input.now - work.stepFor(attempt).maxObservationAgeMs;
+
+/** The deadline's own rule: claim, look once more, or let it pass. */
+const atDeadline = (work: Work, attempt: AttemptState): void => {
+  const step = work.stepFor(attempt);
+  const { now } = work.input;
+  const may = nextWaiting(work) !== -1 && step.escalateWhen.includes(evidenceClass(attempt));
+  if (!may) {
+    work.emit({ kind: 'DeadlinePassed', details: { attempt: attempt.key, class: evidenceClass(attempt) } });
+    return;
+  }
+  const needsLook = canLook(attempt) && !isFresh(work, attempt);
+  if (needsLook && attempt.lookUntil === null) {
+    work.emit({ kind: 'LookRequested', details: { attempt: attempt.key, until: now + step.lookWithinMs } });
+    return;
+  }
+  if (needsLook && now < (attempt.lookUntil as Instant)) return;
+  claim(work, attempt, 'deadline', needsLook);
+};
+
+/**
+ * Escalation: a definite failure of the newest attempt claims the next step at once, its deadline claims it where the step's
+ * `escalate_when` permits. Steps are claimed at most once, for a started step never waits again.
+ */
+export const escalate = (work: Work): void => {
+  const attempt = currentAttempt(work.state);
+  const mayClaim = work.state.strategy === 'escalate' && nextWaiting(work) !== -1;
+  if (attempt && mayClaim && hasFailed(attempt) && work.stepFor(attempt).escalateWhen.includes('failed')) {
+    claim(work, attempt, 'attempt_failed', false);
+  }
+  passDeadlines(work);
+};
+
+const passDeadlines = (work: Work): void => {
+  for (const { key } of work.state.attempts) {
+    const attempt = work.attempt(key);
+    if (isDeadlineDue(attempt, work.input.now)) atDeadline(work, attempt);
+  }
+};
+
+/** Whether an attempt's deadline has come and was not dealt with. */
+const isDeadlineDue = (attempt: AttemptState, now: Instant): boolean => awaitsDeadline(attempt) && attempt.decisionDeadlineAt <= now;
+
+/** Whether an attempt's deadline still means something: not ended for good, not superseded, not passed. */
+export const awaitsDeadline = (attempt: AttemptState): boolean =>
+  !attempt.superseded && !attempt.deadlinePassed && !hasFailed(attempt)
+  && attempt.state !== 'delivered' && attempt.state !== 'cancelled' && attempt.state !== 'expired';

@@ -1,0 +1,141 @@
+import type { AttemptKey, Channel, Instant } from './words.ts';
+import type { NotificationState } from './state.ts';
+import { currentAttempt, hasFailed, isLive, isReconciling, isUnsubmitted } from './state.ts';
+import type { Work } from './work.ts';
+import type { ReasonCode } from './reasons.ts';
+import { awaitsDeadline, escalate } from './escalation.ts';
+import { planStep, queueAttempt } from './plan-attempt.ts';
+import { outcomeUnknown } from './submissions.ts';
+import { requeueInstant } from './clocks.ts';
+import { publicStatus } from './status.ts';
+
+/** What intake hands over: no address, no text; whether a channel can be used, and why not, was found out before. */
+export interface Intent {
+  region: string;
+  requestedAt: Instant;
+  /** The caller's own expiry; null takes the policy's. */
+  expiresAt: Instant | null;
+  /** Channels that must not be used, each with its reason (no address, no consent, …). */
+  barred: Partial<Record<Channel, ReasonCode>>;
+  /** Salted commitment to the recipient. */
+  recipientCommitment: string;
+}
+
+/** The shortest expiry under which the policy's first step and the reserves of the later ones fit. */
+export const shortestExpiryMs = (work: Work): number =>
+  work.input.policy.steps.slice(1).reduce((sum, step) => sum + step.reserveMs, 1_000);
+
+/** Accepts an intent: binds it to its policy version, skips what is barred, plans the first step (or all). */
+export const accept = (work: Work, intent: Intent): void => {
+  const { policy } = work.input;
+  const expiresAt = intent.expiresAt ?? intent.requestedAt + policy.expiresAfterMs;
+  const common = { purpose: policy.purpose, policy_version: policy.version, requested_at: intent.requestedAt, expires_at: expiresAt, recipient_commitment: intent.recipientCommitment };
+  if (!policy.regions[intent.region]) return work.emit({ kind: 'PolicyRejected', details: { reason: 'region', ...common } });
+  work.emit({
+    kind: 'NotificationAccepted',
+    details: {
+      ...common, strategy: policy.strategy, urgency: policy.urgency, region: intent.region,
+      reconcile_until: expiresAt + policy.reconcileGraceMs, steps: policy.steps.map((step) => step.channel),
+    },
+  });
+  policy.steps.forEach(({ channel }, step) => {
+    const reason = intent.barred[channel];
+    if (reason) work.emit({ kind: 'StepSkipped', details: { step, channel, reason } });
+  });
+  const waiting = work.state.steps.flatMap((step, index) => (step.phase === 'waiting' ? [index] : []));
+  for (const index of policy.strategy === 'all' ? waiting : waiting.slice(0, 1)) planStep(work, index);
+  advance(work);
+};
+
+/** Closes the workflow: nothing is submitted any more; what is in flight is named as such, and what is at the provider stays observed. */
+export const close = (work: Work, reason: string): void => {
+  if (work.state.closed || work.state.rejected) return;
+  work.emit({ kind: 'NotificationClosed', details: { reason, in_flight: work.state.attempts.some((attempt) => attempt.state === 'submitting') } });
+  for (const attempt of work.state.attempts.filter(isUnsubmitted)) {
+    work.emit({ kind: 'AttemptCancelled', details: { attempt: attempt.key, reason: 'closed' } });
+  }
+};
+
+const rescue = (work: Work): void => {
+  for (const attempt of work.state.attempts) {
+    if (attempt.state === 'submitting' && (attempt.outcomeDueAt as Instant) <= work.input.now) outcomeUnknown(work, attempt, 'worker_lost');
+  }
+};
+
+/** Whether expiry would still cut something off. */
+const canExpire = (state: NotificationState): boolean =>
+  !state.expired && (state.steps.some((step) => step.phase === 'waiting') || state.attempts.some(isUnsubmitted));
+
+const expire = (work: Work): void => {
+  if (work.input.now < work.state.expiresAt || !canExpire(work.state)) return;
+  work.emit({ kind: 'NotificationExpired', details: { reason: 'expired' } });
+  for (const attempt of work.state.attempts.filter(isUnsubmitted)) {
+    work.emit({ kind: 'AttemptExpired', details: { attempt: attempt.key, reason: 'expired' } });
+  }
+};
+
+const enqueueDue = (work: Work): void => {
+  const { now } = work.input;
+  for (const attempt of work.state.attempts) {
+    if (attempt.state === 'planned' && attempt.startsAt <= now) queueAttempt(work, attempt);
+    if (attempt.state === 'queued' && attempt.requeueAt !== null && attempt.requeueAt <= now) requeue(work, attempt.key);
+  }
+};
+
+/** Enqueues again, under the same job id, an attempt whose job may have been lost. */
+const requeue = (work: Work, key: AttemptKey): void => {
+  const attempt = work.attempt(key);
+  const { now } = work.input;
+  work.emit({ kind: 'AttemptRequeued', details: { attempt: key, generation: attempt.generation, requeue_at: requeueInstant(work.stepFor(attempt), now, attempt.requeues + 1) } });
+  work.request({ kind: 'enqueue', attempt: key, channel: attempt.channel, generation: attempt.generation, notBeforeAt: now });
+};
+
+const endGrace = (work: Work): void => {
+  if (work.input.now < work.state.reconcileUntil) return;
+  for (const attempt of work.state.attempts.filter(isReconciling)) {
+    work.emit({ kind: 'ReconciliationEnded', details: { attempt: attempt.key, reason: 'grace_ended' } });
+  }
+};
+
+/** Nothing is live, and no later step can be claimed any more. */
+const isOver = (state: NotificationState): boolean => {
+  if (state.attempts.some(isLive)) return false;
+  if (!state.steps.some((step) => step.phase === 'waiting')) return true;
+  const attempt = currentAttempt(state);
+  return attempt !== null && (attempt.state === 'delivered' || hasFailed(attempt) || !awaitsDeadline(attempt));
+};
+
+/** Applies every rule whose instant has come, until none is left. */
+export const advance = (work: Work): void => {
+  let before: number;
+  do {
+    before = work.state.version;
+    if (work.state.settledAt !== null || work.state.rejected) return;
+    rescue(work);
+    expire(work);
+    escalate(work);
+    enqueueDue(work);
+    endGrace(work);
+  } while (work.state.version !== before);
+  if (isOver(work.state)) work.emit({ kind: 'NotificationSettled', details: { status: statusOnceSettled(work.state) } });
+};
+
+const statusOnceSettled = (state: NotificationState) => publicStatus({ ...state, settledAt: state.settledAt ?? 0 });
+
+/**
+ * The next instant at which a decision may be due; null once settled. Always later than the instant at which the state was
+ * last advanced.
+ */
+export const nextDecideAt = (state: NotificationState): Instant | null => {
+  if (state.settledAt !== null || state.rejected || state.version === 0) return null;
+  const instants: (Instant | null)[] = [canExpire(state) ? state.expiresAt : null];
+  for (const attempt of state.attempts) {
+    if (attempt.state === 'planned') instants.push(attempt.startsAt);
+    if (attempt.state === 'queued') instants.push(attempt.requeueAt);
+    if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);
+    if (isReconciling(attempt)) instants.push(state.reconcileUntil);
+    if (awaitsDeadline(attempt)) instants.push(attempt.lookUntil ?? attempt.decisionDeadlineAt);
+  }
+  const due = instants.filter((at): at is Instant => at !== null);
+  return due.length > 0 ? Math.min(...due) : null;
+};

@@ -1,0 +1,78 @@
+import type { AttemptKey, Outcome } from './words.ts';
+import type { LookUpResult, StatusReading } from './provider-answers.ts';
+import type { AttemptState } from './state.ts';
+import { isReconciling } from './state.ts';
+import type { Work } from './work.ts';
+import { nextPoll, nextPollAfterFailure } from './clocks.ts';
+import type { ReasonCode } from './reasons.ts';
+
+type Source = 'poll' | 'look_up';
+
+const clockOf = (work: Work, attempt: AttemptState) => ({
+  attempt, step: work.stepFor(attempt), policy: work.input.policy, reconcileUntil: work.state.reconcileUntil,
+  now: work.input.now, random: work.input.random,
+});
+
+/** The schedule as it stands after one more read of this attempt. */
+const scheduled = (work: Work, attempt: AttemptState): number | null => {
+  if (!isReconciling(attempt)) return null;
+  const after = attempt.deadlinePassed || attempt.superseded ? 1 : 0;
+  return nextPoll(clockOf(work, { ...attempt, pollsAfterDeadline: attempt.pollsAfterDeadline + after }));
+};
+
+const observed = (work: Work, attempt: AttemptState, seen: { source: Source; outcome: Outcome | 'not_found' | 'several'; reason: ReasonCode | null; counts: boolean }): void =>
+  work.emit({ kind: 'StatusObserved', details: { attempt: attempt.key, ...seen, next_poll_at: scheduled(work, attempt) } });
+
+const readFailed = (work: Work, attempt: AttemptState, source: Source, failure: { reason: ReasonCode; retryAfterMs: number | null }): void => {
+  const next = isReconciling(attempt) ? nextPollAfterFailure(clockOf(work, attempt), failure.retryAfterMs) : null;
+  work.emit({ kind: 'StatusReadFailed', details: { attempt: attempt.key, source, reason: failure.reason, next_poll_at: next } });
+};
+
+/** An outcome heard of an attempt: terminal ones end it once; late, stale and repeated ones are kept and change nothing (invariant 8). */
+const heard = (work: Work, attempt: AttemptState, source: Source, seen: { outcome: Outcome; reason: ReasonCode | null }): void => {
+  const { outcome, reason } = seen;
+  const recordOnly = !isReconciling(attempt);
+  if (recordOnly || outcome === 'pending' || outcome === 'accepted' || outcome === 'unknown') {
+    return observed(work, attempt, { source, outcome, reason, counts: !recordOnly && outcome !== 'unknown' });
+  }
+  const details = { attempt: attempt.key, source };
+  switch (outcome) {
+    case 'delivered': return work.emit({ kind: 'AttemptDelivered', details: { ...details, reason } });
+    case 'undelivered': return work.emit({ kind: 'AttemptUndelivered', details: { ...details, reason: reason ?? 'carrier_failed' } });
+    case 'rejected': return work.emit({ kind: 'AttemptRejected', details: { ...details, reason: reason ?? 'refused_by_provider' } });
+    case 'suppressed': return work.emit({ kind: 'AttemptSuppressed', details: { ...details, reason: reason ?? 'opted_out' } });
+  }
+};
+
+/** Records one status read by the provider's id. A failed read is no evidence; a 404 is *not yet visible*, never a failure. */
+export const recordStatus = (work: Work, key: AttemptKey, reading: StatusReading): void => {
+  const attempt = work.attempt(key);
+  switch (reading.kind) {
+    case 'observed': return heard(work, attempt, 'poll', reading);
+    case 'not_found': return observed(work, attempt, { source: 'poll', outcome: 'not_found', reason: 'not_yet_visible', counts: isReconciling(attempt) });
+    case 'read_failed': return readFailed(work, attempt, 'poll', reading);
+  }
+};
+
+/** Records one look-up by our own reference: exactly one match is adopted, none or several leave the attempt unknown. */
+export const recordLookUp = (work: Work, key: AttemptKey, result: LookUpResult): void => {
+  const attempt = work.attempt(key);
+  const counts = isReconciling(attempt);
+  switch (result.kind) {
+    case 'none': return observed(work, attempt, { source: 'look_up', outcome: 'not_found', reason: 'not_found', counts });
+    case 'several': return observed(work, attempt, { source: 'look_up', outcome: 'several', reason: 'several_matches', counts });
+    case 'read_failed': return readFailed(work, attempt, 'look_up', result);
+    case 'found':
+      if (attempt.state !== 'submitted_unknown' || attempt.settledAt !== null) return heard(work, attempt, 'look_up', result);
+      adopt(work, attempt, result);
+  }
+};
+
+const adopt = (work: Work, attempt: AttemptState, found: Extract<LookUpResult, { kind: 'found' }>): void => {
+  const adopted: AttemptState = { ...attempt, state: 'submitted', submittedAt: attempt.submissionStartedAt };
+  work.emit({
+    kind: 'AttemptAdopted',
+    details: { attempt: attempt.key, provider_message_id: found.providerMessageId, outcome: found.outcome, next_poll_at: scheduled(work, adopted) },
+  });
+  if (found.outcome !== 'pending' && found.outcome !== 'accepted' && found.outcome !== 'unknown') heard(work, work.attempt(attempt.key), 'look_up', found);
+};

@@ -1,0 +1,55 @@
+import { attemptKeyOf } from './words.ts';
+import type { Work } from './work.ts';
+import { decisionDeadline, requeueInstant, stepOf } from './clocks.ts';
+import type { AttemptState } from './state.ts';
+
+/**
+ * Plans the attempt of a step by policy: renders it, fixes its hash and its absolute deadline, and queues it. A step whose
+ * message cannot be rendered ends there, as a dead letter; the escalation rule then looks at the next one.
+ */
+export const planStep = (work: Work, index: number): void => {
+  const { now, policy, carriers, render } = work.input;
+  const step = stepOf(policy, index);
+  const sequence = work.state.attempts.filter((attempt) => attempt.channel === step.channel).length + 1;
+  const attempt = attemptKeyOf(work.state.eventId, step.channel, sequence);
+  const carrier = carriers[step.channel];
+  const common = {
+    attempt, step: index, channel: step.channel, sequence, origin: 'policy' as const, provider: carrier.name, template: step.template,
+    template_version: step.templateVersion, decision_deadline_at: decisionDeadline(policy, index, now, work.state.expiresAt),
+  };
+  const rendered = render({ step, attemptKey: attempt, plannedAt: now });
+  if (!rendered.ok) {
+    work.emit({ kind: 'AttemptRenderFailed', details: { ...common, reason: rendered.reason } });
+    work.request({ kind: 'dead_letter', attempt, channel: step.channel, reason: rendered.reason });
+    return;
+  }
+  work.emit({
+    kind: 'AttemptPlanned',
+    details: {
+      ...common, status_by_poll: carrier.capabilities.statusByPoll, can_look_up: carrier.capabilities.reconcile !== 'none',
+      render_hash: rendered.hash, starts_at: now,
+    },
+  });
+  queueAttempt(work, work.attempt(attempt));
+};
+
+/** Queues a planned attempt: generation one, with the outbox row that carries it to its worker. */
+export const queueAttempt = (work: Work, attempt: AttemptState): void => {
+  const generation = attempt.generation + 1;
+  const { now } = work.input;
+  work.emit({ kind: 'AttemptQueued', details: { attempt: attempt.key, generation, requeue_at: requeueInstant(work.stepFor(attempt), now, 0) } });
+  work.request({ kind: 'enqueue', attempt: attempt.key, channel: attempt.channel, generation, notBeforeAt: now });
+};
+
+/** Takes an attempt back to the queue under a new generation, after a submission that was definitely not processed. */
+export const requeueGeneration = (work: Work, attempt: AttemptState, retryAt: number): { generation: number; requeue_at: number; retry_at: number } => {
+  const generation = attempt.generation + 1;
+  work.request({ kind: 'enqueue', attempt: attempt.key, channel: attempt.channel, generation, notBeforeAt: retryAt });
+  return { generation, retry_at: retryAt, requeue_at: requeueInstant(work.stepFor(attempt), retryAt, 0) };
+};
+
+/** Gives up an attempt for want of an operator. */
+export const deadLetter = (work: Work, attempt: AttemptState, reason: 'retries_exhausted' | 'provider_auth' | 'provider_account' | 'render_drift' | 'payload_destroyed'): void => {
+  work.emit({ kind: 'AttemptDeadLettered', details: { attempt: attempt.key, reason } });
+  work.request({ kind: 'dead_letter', attempt: attempt.key, channel: attempt.channel, reason });
+};

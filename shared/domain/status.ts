@@ -1,0 +1,39 @@
+import type { PublicStatus } from './words.ts';
+import type { AttemptState, NotificationState } from './state.ts';
+import { currentAttempt, hasFailed, isUnsubmitted } from './state.ts';
+
+/** An attempt through which something user-facing may still come to pass, or from which an answer is still awaited. */
+const isOpen = (attempt: AttemptState): boolean => {
+  if (isUnsubmitted(attempt) || attempt.state === 'submitting') return true;
+  if (attempt.superseded || attempt.deadlinePassed || attempt.settledAt !== null) return false;
+  return attempt.state === 'submitted' || attempt.state === 'submitted_unknown';
+};
+
+const wasSubmitted = (attempt: AttemptState): boolean =>
+  attempt.submittedAt !== null || attempt.state === 'submitting' || attempt.state === 'submitted_unknown';
+
+/** A later step can still be claimed. */
+const mayStillClaim = (state: NotificationState): boolean => {
+  const attempt = currentAttempt(state);
+  return state.settledAt === null && state.steps.some((step) => step.phase === 'waiting')
+    && (attempt === null || hasFailed(attempt) || !attempt.deadlinePassed);
+};
+
+const hasOpenWork = (state: NotificationState): boolean => mayStillClaim(state) || state.attempts.some(isOpen);
+
+/** The public status of a notification: a pure function of its state, first match wins. Source: the design's table. */
+export const publicStatus = (state: NotificationState): PublicStatus => {
+  const has = (name: AttemptState['state']): boolean => state.attempts.some((attempt) => attempt.state === name);
+  if (state.rejected) return 'policy_rejected';
+  const wanted = state.steps.filter((step) => step.phase !== 'skipped').length;
+  const delivered = new Set(state.attempts.filter((attempt) => attempt.state === 'delivered').map((attempt) => attempt.channel)).size;
+  if (state.strategy === 'all' && delivered > 0) return delivered === wanted ? 'delivered' : 'partially_delivered';
+  if (delivered > 0) return 'delivered';
+  if (state.closed) return 'closed';
+  if (hasOpenWork(state)) return state.attempts.some(wasSubmitted) ? 'in_progress' : 'accepted';
+  if (has('submitted')) return 'sent';
+  if (has('submitted_unknown')) return 'unknown';
+  if (state.expired || has('expired')) return 'expired';
+  if (state.steps.length > 0 && state.steps.every((step) => step.phase === 'skipped')) return 'suppressed';
+  return 'undelivered';
+};

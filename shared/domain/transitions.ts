@@ -1,0 +1,67 @@
+import type { AttemptKey, Channel, Instant, Outcome, PublicStatus } from './words.ts';
+import type { ProviderName } from './provider-answers.ts';
+import type { ReasonCode } from './reasons.ts';
+import type { NotificationState } from './state.ts';
+
+type Of<Kind extends string, Details> = { kind: Kind; details: Details };
+type About<Kind extends string, Details = unknown> = Of<Kind, { attempt: AttemptKey } & Details>;
+
+/** On which evidence a claim rests. `stale` where a look was asked for and brought nothing in time. */
+export interface RestsOn { attempt: AttemptKey; class: 'pending' | 'accepted' | 'unknown' | 'failed'; observed_at: Instant | null; source: string; stale: boolean }
+
+/**
+ * The ledger's entries, past tense, with the details exactly as they are stored: codes, ids and instants, never an address, a
+ * text or a secret. `evolve` needs nothing beside them, so every instant that a later decision rests on stands here.
+ */
+export type Transition =
+  | Of<'NotificationAccepted', {
+    purpose: string; policy_version: number; strategy: 'escalate' | 'all'; urgency: string; region: string;
+    requested_at: Instant; expires_at: Instant; reconcile_until: Instant; steps: Channel[]; recipient_commitment: string;
+  }>
+  | Of<'PolicyRejected', { reason: ReasonCode; purpose: string; policy_version: number; requested_at: Instant; expires_at: Instant; recipient_commitment: string }>
+  | Of<'StepSkipped', { step: number; channel: Channel; reason: ReasonCode }>
+  | Of<'FallbackClaimed', { from_step: number; to_step: number; channel: Channel; cause: 'deadline' | 'attempt_failed'; rests_on: RestsOn | null }>
+  | About<'AttemptPlanned', {
+    step: number; channel: Channel; sequence: number; origin: 'policy' | 'operator'; provider: ProviderName; status_by_poll: boolean;
+    can_look_up: boolean; template: string; template_version: number; render_hash: string; starts_at: Instant; decision_deadline_at: Instant;
+  }>
+  | About<'AttemptRenderFailed', {
+    step: number; channel: Channel; sequence: number; origin: 'policy' | 'operator'; provider: ProviderName; template: string;
+    template_version: number; decision_deadline_at: Instant; reason: ReasonCode;
+  }>
+  | About<'AttemptQueued', { generation: number; requeue_at: Instant }>
+  | About<'AttemptRequeued', { generation: number; requeue_at: Instant }>
+  | About<'AttemptCancelled', { reason: ReasonCode }>
+  | About<'AttemptExpired', { reason: ReasonCode }>
+  | About<'AttemptDeadLettered', { reason: ReasonCode }>
+  | About<'SubmissionStarted', { submission: number; outcome_due_at: Instant }>
+  | About<'SubmissionAccepted', { submission: number; provider_message_id: string; outcome: 'pending' | 'accepted'; next_poll_at: Instant | null; final: boolean }>
+  | About<'SubmissionDeferred', { submission: number; reason: ReasonCode; retry_at: Instant; generation: number; requeue_at: Instant }>
+  | About<'SubmissionAbandoned', { submission: number; reason: ReasonCode; retry_at: Instant; generation: number; requeue_at: Instant }>
+  | About<'SubmissionOutcomeUnknown', { submission: number; reason: ReasonCode; next_poll_at: Instant | null }>
+  | About<'AttemptAdopted', { provider_message_id: string; outcome: Outcome; next_poll_at: Instant | null }>
+  | About<'StatusObserved', {
+    source: 'submit' | 'poll' | 'look_up'; outcome: Outcome | 'not_found' | 'several'; reason: ReasonCode | null; counts: boolean; next_poll_at: Instant | null;
+  }>
+  | About<'StatusReadFailed', { source: 'poll' | 'look_up'; reason: ReasonCode; next_poll_at: Instant | null }>
+  | About<'LookRequested', { until: Instant }>
+  | About<'AttemptDelivered', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode | null }>
+  | About<'AttemptUndelivered', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode }>
+  | About<'AttemptRejected', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode }>
+  | About<'AttemptSuppressed', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode }>
+  | About<'DeadlinePassed', { class: 'pending' | 'accepted' | 'unknown' | 'failed' }>
+  | About<'ReconciliationEnded', { reason: ReasonCode }>
+  | Of<'NotificationClosed', { reason: string; in_flight: boolean }>
+  | Of<'NotificationExpired', { reason: ReasonCode }>
+  | Of<'NotificationSettled', { status: PublicStatus }>;
+
+export type TransitionKind = Transition['kind'];
+
+/** The attempt a transition is about; null where it is about the notification. */
+export const attemptOf = (transition: Transition): AttemptKey | null =>
+  'attempt' in transition.details ? transition.details.attempt : null;
+
+/** One transition with the instant it was decided at, as `evolve` folds it. */
+export interface Stamped { at: Instant; transition: Transition }
+
+export type Evolve = (state: NotificationState, stamped: Stamped) => NotificationState;

@@ -1,0 +1,134 @@
+import type { Database, Statement } from './database.ts';
+import { isDatabaseAway } from './database.ts';
+import type { Append, SealedBox } from './rows.ts';
+import { COLUMNS, INSERT_ROWS, gather } from './append-group.ts';
+import { groupCalls } from './group-commit.ts';
+import { toHexBytes, toTimestamp } from './instants.ts';
+
+/** The immutable row of an intent, and what is sealed beside it. */
+export interface NewNotification {
+  append: Append;
+  tenant: string;
+  idempotencyKey: string;
+  requestFingerprint: Uint8Array;
+  purpose: string;
+  policyVersion: number;
+  templateVersions: { step: number; template: string; version: number }[];
+  region: string;
+  locale: string;
+  urgency: string;
+  classification: string;
+  requestedAt: number;
+  expiresAt: number;
+  retentionUntil: number;
+  recipientCommitment: string;
+  consentReferences: string[];
+  artifactReferences: string[];
+  requestId: string;
+  intent: string;
+  intentHash: Uint8Array;
+  variables: SealedBox;
+  recipient: SealedBox & { referencePrint: Uint8Array; smsPrint: Uint8Array | null; emailPrint: Uint8Array | null };
+  ticket: (SealedBox & { category: string; region: string; locale: string; queue: string; urgency: string; receiptTokenHash: Uint8Array }) | null;
+}
+
+/** Either this request made the notification, or another one had: its id and fingerprint then tell whether it is a replay. */
+export type Accepted = { kind: 'accepted' } | { kind: 'exists'; eventId: string; requestFingerprint: Buffer };
+
+const NEW = `event_id text, tenant text, idempotency_key text, request_fingerprint bytea, purpose text, policy_version integer, template_versions jsonb,
+  region text, locale text, urgency text, classification text, requested_at timestamptz, expires_at timestamptz, retention_until timestamptz,
+  recipient_commitment text, consent_references jsonb, artifact_references jsonb, request_id text, intent text, intent_hash bytea`;
+
+const ACCEPT: Statement = {
+  name: 'tocsin_accept_v1',
+  text: `
+WITH won AS (
+  INSERT INTO notification (event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,
+    classification, requested_at, expires_at, retention_until, recipient_commitment, consent_references, artifact_references, request_id, intent, intent_hash)
+  SELECT event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,
+    classification, requested_at, expires_at, retention_until, recipient_commitment, consent_references, artifact_references, request_id, intent, intent_hash
+    FROM jsonb_to_recordset($1::jsonb->'notifications') AS n(${NEW}) ORDER BY tenant, idempotency_key
+  ON CONFLICT (tenant, idempotency_key) DO NOTHING
+  RETURNING event_id),
+states AS (
+  INSERT INTO notification_state (event_id, version, head_hash, state, status, decide_at, updated_at)
+  SELECT i.event_id, i.version, i.head_hash, i.state, i.status, i.decide_at, i.updated_at
+    FROM jsonb_to_recordset($1::jsonb->'state') AS i(${COLUMNS.state}) JOIN won USING (event_id)),
+recipients AS (
+  INSERT INTO recipient (event_id, reference_print, sms_print, email_print, key_id, box)
+  SELECT r.event_id, r.reference_print, r.sms_print, r.email_print, r.key_id, r.box
+    FROM jsonb_to_recordset($1::jsonb->'recipients') AS r(event_id text, reference_print bytea, sms_print bytea, email_print bytea, key_id text, box bytea) JOIN won USING (event_id)),
+tickets AS (
+  INSERT INTO ticket (event_id, category, region, locale, queue, urgency, received_at, retention_until, receipt_token_hash, key_id, box)
+  SELECT t.event_id, t.category, t.region, t.locale, t.queue, t.urgency, t.received_at, t.retention_until, t.receipt_token_hash, t.key_id, t.box
+    FROM jsonb_to_recordset($1::jsonb->'tickets') AS t(event_id text, category text, region text, locale text, queue text, urgency text,
+      received_at timestamptz, retention_until timestamptz, receipt_token_hash bytea, key_id text, box bytea) JOIN won USING (event_id)),
+${INSERT_ROWS}
+SELECT event_id FROM won`,
+};
+
+const EXISTING: Statement = {
+  name: 'tocsin_find_by_key_v1',
+  text: `SELECT n.tenant, n.idempotency_key, n.event_id, n.request_fingerprint
+           FROM unnest($1::text[], $2::text[]) AS k(tenant, idempotency_key) JOIN notification n USING (tenant, idempotency_key)`,
+};
+
+const notificationRow = (one: NewNotification) => ({
+  event_id: one.append.eventId, tenant: one.tenant, idempotency_key: one.idempotencyKey, request_fingerprint: toHexBytes(one.requestFingerprint),
+  purpose: one.purpose, policy_version: one.policyVersion, template_versions: one.templateVersions, region: one.region, locale: one.locale,
+  urgency: one.urgency, classification: one.classification, requested_at: toTimestamp(one.requestedAt), expires_at: toTimestamp(one.expiresAt),
+  retention_until: toTimestamp(one.retentionUntil), recipient_commitment: one.recipientCommitment, consent_references: one.consentReferences,
+  artifact_references: one.artifactReferences, request_id: one.requestId, intent: one.intent, intent_hash: toHexBytes(one.intentHash),
+});
+
+const recipientRow = ({ append, recipient: r }: NewNotification) => ({
+  event_id: append.eventId, reference_print: toHexBytes(r.referencePrint), sms_print: r.smsPrint && toHexBytes(r.smsPrint),
+  email_print: r.emailPrint && toHexBytes(r.emailPrint), key_id: r.keyId, box: toHexBytes(r.box),
+});
+
+const ticketRows = ({ append, ticket, requestedAt, retentionUntil }: NewNotification) => (ticket === null ? [] : [{
+  event_id: append.eventId, category: ticket.category, region: ticket.region, locale: ticket.locale, queue: ticket.queue, urgency: ticket.urgency,
+  received_at: toTimestamp(requestedAt), retention_until: toTimestamp(retentionUntil), receipt_token_hash: toHexBytes(ticket.receiptTokenHash),
+  key_id: ticket.keyId, box: toHexBytes(ticket.box),
+}]);
+
+const acceptGroup = async (db: Database, group: NewNotification[]): Promise<Accepted[]> => {
+  const gathered = gather(group.map((one) => one.append));
+  const won = await db.query<{ event_id: string }>(ACCEPT, [JSON.stringify({
+    ...gathered,
+    payloads: group.map(({ append, variables }) => ({ event_id: append.eventId, part: 'variables', key_id: variables.keyId, box: toHexBytes(variables.box) })),
+    notifications: group.map(notificationRow), recipients: group.map(recipientRow), tickets: group.flatMap(ticketRows),
+  })]);
+  const ids = new Set(won.map((row) => row.event_id));
+  const lost = group.filter((one) => !ids.has(one.append.eventId));
+  const existing = lost.length === 0 ? [] : await findByKey(db, lost);
+  return group.map((one) => (ids.has(one.append.eventId) ? { kind: 'accepted' } : existingFor(existing, one)));
+};
+
+interface Existing { tenant: string; idempotency_key: string; event_id: string; request_fingerprint: Buffer }
+
+const findByKey = (db: Database, keys: readonly { tenant: string; idempotencyKey: string }[]): Promise<Existing[]> =>
+  db.query<Existing>(EXISTING, [keys.map((key) => key.tenant), keys.map((key) => key.idempotencyKey)]);
+
+const existingFor = (existing: Existing[], one: { tenant: string; idempotencyKey: string }): Accepted => {
+  const row = existing.find((each) => each.tenant === one.tenant && each.idempotency_key === one.idempotencyKey);
+  if (!row) throw new Error('a notification neither inserted nor found under its idempotency key');
+  return { kind: 'exists', eventId: row.event_id, requestFingerprint: row.request_fingerprint };
+};
+
+/** What stands under an idempotency key of a tenant; null where nothing does. */
+export const findByIdempotencyKey = async (db: Database, tenant: string, idempotencyKey: string): Promise<{ eventId: string; requestFingerprint: Buffer } | null> => {
+  const [row] = await findByKey(db, [{ tenant, idempotencyKey }]);
+  return row ? { eventId: row.event_id, requestFingerprint: row.request_fingerprint } : null;
+};
+
+/**
+ * The grouped acceptor of a process: notification, first entries, sealed payload, ticket and outbox rows in one transaction,
+ * or nothing of them. Where the answer is lost with the connection, the caller's own retry under the same key finds out.
+ */
+export const createAcceptor = (db: Database): ((one: NewNotification) => Promise<Accepted>) => groupCalls<NewNotification, Accepted>({
+  run: (group) => acceptGroup(db, group),
+  keyOf: (one) => `${one.tenant} ${one.idempotencyKey}`,
+  maxGroup: 100,
+  retryAlone: (error) => !isDatabaseAway(error),
+});

@@ -1,0 +1,87 @@
+import type { Database, Statement } from './database.ts';
+import type { Append } from './rows.ts';
+
+/** The columns of each kind of row as jsonb carries them; shared by append and accept. */
+export const COLUMNS = {
+  state: 'event_id text, expected integer, version integer, head_hash bytea, state jsonb, status text, decide_at timestamptz, updated_at timestamptz',
+  entries: `event_id text, version integer, kind text, at timestamptz, actor text, request_id text, policy_version integer, attempt_key text,
+    from_state text, to_state text, body text, prev_hash bytea, hash bytea`,
+  attempts: `attempt_key text, event_id text, step integer, origin text, channel text, sequence integer, state text, provider text,
+    provider_message_id text, render_hash text, policy_version integer, template text, template_version integer, outcome text, reason text,
+    reason_by text, decision_deadline_at timestamptz, planned_at timestamptz, queued_at timestamptz, submitted_at timestamptz,
+    settled_at timestamptz, next_poll_at timestamptz`,
+  outbox: 'event_id text, attempt_key text, channel text, generation integer, not_before_at timestamptz',
+  payloads: 'event_id text, part text, key_id text, box bytea',
+} as const;
+
+/** The inserts that append and accept have in common, for those events that `won`. */
+export const INSERT_ROWS = `
+entries AS (
+  INSERT INTO ledger_entry (event_id, version, kind, at, actor, request_id, policy_version, attempt_key, from_state, to_state, body, prev_hash, hash)
+  SELECT e.event_id, e.version, e.kind, e.at, e.actor, e.request_id, e.policy_version, e.attempt_key, e.from_state, e.to_state, e.body, e.prev_hash, e.hash
+    FROM jsonb_to_recordset($1::jsonb->'entries') AS e(${COLUMNS.entries}) JOIN won USING (event_id) ORDER BY e.event_id, e.version),
+enqueued AS (
+  INSERT INTO outbox (event_id, attempt_key, channel, generation, not_before_at)
+  SELECT o.event_id, o.attempt_key, o.channel, o.generation, o.not_before_at
+    FROM jsonb_to_recordset($1::jsonb->'outbox') AS o(${COLUMNS.outbox}) JOIN won USING (event_id)),
+dead AS (
+  INSERT INTO dead_letter (event_id, attempt_key, channel, reason, created_at)
+  SELECT d.event_id, d.attempt_key, d.channel, d.reason, d.created_at
+    FROM jsonb_to_recordset($1::jsonb->'dead_letters') AS d(event_id text, attempt_key text, channel text, reason text, created_at timestamptz)
+    JOIN won USING (event_id) ON CONFLICT (attempt_key) WHERE resolved_at IS NULL DO NOTHING),
+payloads AS (
+  INSERT INTO sealed_payload (event_id, part, key_id, box)
+  SELECT p.event_id, p.part, p.key_id, p.box
+    FROM jsonb_to_recordset($1::jsonb->'payloads') AS p(${COLUMNS.payloads}) JOIN won USING (event_id)
+  ON CONFLICT (event_id, part) DO NOTHING),
+attempts AS (
+  INSERT INTO attempt AS a (attempt_key, event_id, step, origin, channel, sequence, state, provider, provider_message_id, render_hash, policy_version,
+    template, template_version, outcome, reason, reason_by, decision_deadline_at, planned_at, queued_at, submitted_at, settled_at, next_poll_at)
+  SELECT t.attempt_key, t.event_id, t.step, t.origin, t.channel, t.sequence, t.state, t.provider, t.provider_message_id, t.render_hash, t.policy_version,
+    t.template, t.template_version, t.outcome, t.reason, t.reason_by, t.decision_deadline_at, t.planned_at, t.queued_at, t.submitted_at, t.settled_at, t.next_poll_at
+    FROM jsonb_to_recordset($1::jsonb->'attempts') AS t(${COLUMNS.attempts}) JOIN won USING (event_id)
+  ON CONFLICT (attempt_key) DO UPDATE SET
+    state = EXCLUDED.state, provider_message_id = EXCLUDED.provider_message_id, outcome = EXCLUDED.outcome, reason = EXCLUDED.reason,
+    reason_by = EXCLUDED.reason_by, queued_at = EXCLUDED.queued_at, submitted_at = EXCLUDED.submitted_at, settled_at = EXCLUDED.settled_at,
+    next_poll_at = EXCLUDED.next_poll_at, poll_leased_until = NULL)`;
+
+// The rows are locked in the order of their ids before any is updated: two statements over the same events then wait for each
+// other instead of deadlocking. The update compares the version again, so of two racers one wins and the other returns nothing.
+const APPEND: Statement = {
+  name: 'tocsin_append_v1',
+  text: `
+WITH input AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb->'state') AS i(${COLUMNS.state})),
+locked AS MATERIALIZED (
+  SELECT s.event_id FROM notification_state s JOIN input i ON i.event_id = s.event_id ORDER BY s.event_id FOR NO KEY UPDATE OF s),
+won AS (
+  UPDATE notification_state s SET version = i.version, head_hash = i.head_hash, state = i.state, status = i.status, decide_at = i.decide_at, updated_at = i.updated_at
+    FROM input i JOIN locked l ON l.event_id = i.event_id
+   WHERE s.event_id = i.event_id AND s.version = i.expected
+  RETURNING s.event_id),
+observations AS (
+  INSERT INTO observation_raw (event_id, version, at, key_id, box)
+  SELECT r.event_id, r.version, r.at, r.key_id, r.box
+    FROM jsonb_to_recordset($1::jsonb->'observations') AS r(event_id text, version integer, at timestamptz, key_id text, box bytea) JOIN won USING (event_id)),
+${INSERT_ROWS}
+SELECT event_id FROM won`,
+};
+
+/** Gathers the rows of many appends under one parameter. */
+export const gather = (appends: readonly Append[]): Record<string, unknown> => ({
+  state: appends.map((append) => append.rows.state),
+  entries: appends.flatMap((append) => append.rows.entries),
+  attempts: appends.flatMap((append) => append.rows.attempts),
+  outbox: appends.flatMap((append) => append.rows.outbox),
+  dead_letters: appends.flatMap((append) => append.rows.dead_letters),
+  observations: appends.flatMap((append) => append.rows.observations),
+  payloads: appends.flatMap((append) => append.rows.payloads),
+});
+
+/**
+ * Appends for many notifications in one statement, each at the version it was decided on; at most one append per event.
+ * Returns the event ids that won. One bad row fails the whole statement: the caller then tries each alone.
+ */
+export const appendGroup = async (db: Database, appends: readonly Append[]): Promise<Set<string>> => {
+  const rows = await db.query<{ event_id: string }>(APPEND, [JSON.stringify(gather(appends))]);
+  return new Set(rows.map((row) => row.event_id));
+};

@@ -1,0 +1,79 @@
+import type { Database, Statement } from './database.ts';
+import type { Loaded, LoadedRow } from './load.ts';
+import { LOADED_COLUMNS, LOADED_JOINS, toLoaded } from './load.ts';
+import { toTimestamp } from './instants.ts';
+
+const DUE: Statement = {
+  name: 'tocsin_due_decisions_v1',
+  text: `SELECT ${LOADED_COLUMNS} FROM (
+           SELECT event_id, state, head_hash, decide_at FROM notification_state WHERE decide_at <= $1::timestamptz ORDER BY decide_at LIMIT $2) s
+         ${LOADED_JOINS} ORDER BY s.decide_at`,
+};
+
+/** Notifications at which a decision is due at `now`, the longest overdue first. No lease: of two deciders one append wins. */
+export const loadDueDecisions = async (db: Database, now: number, limit: number): Promise<Loaded[]> =>
+  (await db.query<LoadedRow>(DUE, [toTimestamp(now), limit])).map(toLoaded);
+
+export interface PollClaim { attemptKey: string; eventId: string; provider: string; nextPollAt: number }
+
+const LEASE: Statement = {
+  name: 'tocsin_lease_polls_v1',
+  text: `
+WITH due AS (
+  SELECT attempt_key FROM attempt
+   WHERE next_poll_at <= $1::timestamptz AND (poll_leased_until IS NULL OR poll_leased_until <= $1::timestamptz)
+   ORDER BY next_poll_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+UPDATE attempt a SET poll_leased_until = $2::timestamptz FROM due WHERE a.attempt_key = due.attempt_key
+RETURNING a.attempt_key, a.event_id, a.provider, a.next_poll_at`,
+};
+
+/** Takes polls that are due under a lease until `leaseUntil`; the nearest first. A poll whose worker dies is due again after it. */
+export const leaseDuePolls = async (db: Database, lease: { now: number; leaseUntil: number; limit: number }): Promise<PollClaim[]> => {
+  const rows = await db.query<{ attempt_key: string; event_id: string; provider: string; next_poll_at: Date }>(
+    LEASE, [toTimestamp(lease.now), toTimestamp(lease.leaseUntil), lease.limit]);
+  return rows.map((row) => ({ attemptKey: row.attempt_key, eventId: row.event_id, provider: row.provider, nextPollAt: row.next_poll_at.getTime() }));
+};
+
+const NEXT: Statement = {
+  name: 'tocsin_next_due_v1',
+  text: `SELECT least(
+    (SELECT min(decide_at) FROM notification_state WHERE decide_at IS NOT NULL),
+    (SELECT min(next_poll_at) FROM attempt WHERE next_poll_at IS NOT NULL AND (poll_leased_until IS NULL OR next_poll_at > $1::timestamptz))) AS at`,
+};
+
+/** The next instant at which a decision or a poll is due; null where nothing is. */
+export const nextDueAt = async (db: Database, now: number): Promise<number | null> => {
+  const [row] = await db.query<{ at: Date | null }>(NEXT, [toTimestamp(now)]);
+  return row?.at?.getTime() ?? null;
+};
+
+export interface OutboxRow { id: string; eventId: string; attemptKey: string; channel: 'sms' | 'email'; generation: number; notBeforeAt: number }
+
+const TAKE = `SELECT id, event_id, attempt_key, channel, generation, not_before_at FROM outbox ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`;
+const REMOVE = 'DELETE FROM outbox WHERE id = ANY($1::bigint[])';
+
+/**
+ * Claims a batch of outbox rows, hands it over, and removes it once it has been enqueued; a crash or an error in between
+ * gives every row back. Returns how many were moved.
+ */
+export const moveOutbox = async (db: Database, limit: number, enqueue: (rows: OutboxRow[]) => Promise<void>): Promise<number> => {
+  const client = await db.pool.connect();
+  let broken = false;
+  try {
+    await client.query('BEGIN');
+    const { rows } = await client.query({ name: 'tocsin_take_outbox_v1', text: TAKE, values: [limit] });
+    if (rows.length > 0) {
+      await enqueue(rows.map((row) => ({
+        id: row.id, eventId: row.event_id, attemptKey: row.attempt_key, channel: row.channel, generation: row.generation, notBeforeAt: row.not_before_at.getTime(),
+      })));
+      await client.query({ name: 'tocsin_remove_outbox_v1', text: REMOVE, values: [rows.map((row) => row.id)] });
+    }
+    await client.query('COMMIT');
+    return rows.length;
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => { broken = true; });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+};

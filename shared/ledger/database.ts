@@ -1,0 +1,75 @@
+import pg from 'pg';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { PrismaClient } from './generated/client.ts';
+
+/** The role under which services work: it may insert into and read what is append-only, and nothing more. */
+export const APP_ROLE = 'tocsin_app';
+
+export interface DatabaseSettings {
+  url: string;
+  /** Most connections of this process; a few are faster than many. */
+  poolSize?: number;
+  /** Null connects as the URL's own user, for migrations only. */
+  role?: string | null;
+  /** How long to wait for a connection before the database counts as away. */
+  connectTimeoutMs?: number;
+  onPoolError?: (error: Error) => void;
+}
+
+/** A statement with the name under which the server keeps its plan. */
+export interface Statement { name: string; text: string }
+
+export interface Database {
+  readonly pool: pg.Pool;
+  readonly prisma: PrismaClient;
+  query: <Row extends pg.QueryResultRow>(statement: Statement, values: unknown[]) => Promise<Row[]>;
+  close: () => Promise<void>;
+}
+
+/** Opens the pool that Prisma and the hot statements share. Connects lazily; `close` ends it. */
+export const openDatabase = (settings: DatabaseSettings): Database => {
+  const role = settings.role === undefined ? APP_ROLE : settings.role;
+  const pool = new pg.Pool({
+    connectionString: settings.url,
+    max: settings.poolSize ?? 6,
+    idleTimeoutMillis: 600_000,
+    connectionTimeoutMillis: settings.connectTimeoutMs ?? 3_000,
+    query_timeout: 30_000,
+    keepAlive: true,
+    application_name: 'tocsin',
+    // Plans made on an empty table must not outlive it: a due index is always worth planning for.
+    options: `${role === null ? '' : `-c role=${role} `}-c plan_cache_mode=force_custom_plan`,
+  });
+  // Without a listener an idle connection that the server ends would end the process.
+  pool.on('error', (error) => settings.onPoolError?.(error));
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  return {
+    pool,
+    prisma,
+    query: async (statement, values) => (await pool.query({ ...statement, values })).rows,
+    close: async () => {
+      await prisma.$disconnect();
+      await pool.end();
+    },
+  };
+};
+
+const AWAY_CODES = new Set([
+  'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'ENOTFOUND', 'EHOSTUNREACH',
+  '57P01', '57P02', '57P03', '08000', '08001', '08003', '08006', '53300',
+  'P1001', 'P1002', 'P1008', 'P1017', 'P2024',
+]);
+const AWAY_TEXT = /connection terminated|timeout exceeded when trying to connect|query read timeout|server closed the connection|can't reach database|the database system is/i;
+
+const errorChain = function* (error: unknown): Generator<Error & { code?: string }> {
+  let current: unknown = error;
+  for (let depth = 0; current instanceof Error && depth < 6; depth += 1) {
+    yield current;
+    current = current.cause ?? (current as { meta?: { driverAdapterError?: unknown } }).meta?.driverAdapterError;
+  }
+};
+
+/** Whether the database could not be reached or went away in mid-statement: what was asked may or may not have happened. */
+export const isDatabaseAway = (error: unknown): boolean =>
+  [...errorChain(error)].some((each) => AWAY_CODES.has(each.code ?? '') || AWAY_TEXT.test(each.message))
+  || (error instanceof AggregateError && error.errors.some(isDatabaseAway));

@@ -1,0 +1,73 @@
+interface Waiting<Item, Result> { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
+
+export interface GroupSettings<Item, Result> {
+  /** Runs a group; resolves to one result per item, in order. */
+  run: (items: Item[]) => Promise<Result[]>;
+  /** Items with the same key never share a group. */
+  keyOf: (item: Item) => string;
+  maxGroup: number;
+  /** Whether an error of a group is worth trying each member alone. */
+  retryAlone: (error: unknown) => boolean;
+  /** Groups in flight at once. */
+  lanes?: number;
+}
+
+/**
+ * Groups what is asked for at the same time into one call: the next group leaves as soon as a lane is free, so that nothing
+ * waits on a timer and load makes the groups larger by itself.
+ */
+export const groupCalls = <Item, Result>(settings: GroupSettings<Item, Result>): ((item: Item) => Promise<Result>) => {
+  let waiting: Waiting<Item, Result>[] = [];
+  let flying = 0;
+  let scheduled = false;
+  const lanes = settings.lanes ?? 1;
+
+  const alone = async (one: Waiting<Item, Result>): Promise<void> => {
+    try {
+      one.resolve((await settings.run([one.item]))[0] as Result);
+    } catch (error) {
+      one.reject(error);
+    }
+  };
+  const fly = async (group: Waiting<Item, Result>[]): Promise<void> => {
+    try {
+      const results = await settings.run(group.map((one) => one.item));
+      group.forEach((one, index) => one.resolve(results[index] as Result));
+    } catch (error) {
+      if (group.length > 1 && settings.retryAlone(error)) for (const one of group) await alone(one);
+      else group.forEach((one) => one.reject(error));
+    }
+  };
+  const take = (): Waiting<Item, Result>[] => {
+    const keys = new Set<string>();
+    const group: Waiting<Item, Result>[] = [];
+    const rest: Waiting<Item, Result>[] = [];
+    for (const one of waiting) {
+      const key = settings.keyOf(one.item);
+      if (group.length < settings.maxGroup && !keys.has(key)) group.push(one);
+      else rest.push(one);
+      keys.add(key);
+    }
+    waiting = rest;
+    return group;
+  };
+  const launch = (): void => {
+    while (flying < lanes && waiting.length > 0) {
+      flying += 1;
+      void fly(take()).finally(() => {
+        flying -= 1;
+        launch();
+      });
+    }
+  };
+  return (item) => new Promise<Result>((resolve, reject) => {
+    waiting.push({ item, resolve, reject });
+    // Callers of the same turn of the event loop meet in one group.
+    if (scheduled || flying >= lanes) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      launch();
+    });
+  });
+};

@@ -1,0 +1,56 @@
+import type { Database, Statement } from './database.ts';
+import type { NotificationState } from '../domain/state.ts';
+import { groupCalls } from './group-commit.ts';
+import { isDatabaseAway } from './database.ts';
+import type { SealedBox } from './rows.ts';
+
+/** A notification as a decision needs it. The boxes are null once destroyed. */
+export interface Loaded {
+  eventId: string;
+  state: NotificationState;
+  headHash: Buffer;
+  locale: string;
+  requestedAt: number;
+  recipient: SealedBox | null;
+  variables: SealedBox | null;
+}
+
+interface Row {
+  event_id: string; state: NotificationState; head_hash: Buffer; locale: string; requested_at: Date;
+  recipient_key: string | null; recipient_box: Buffer | null; variables_key: string | null; variables_box: Buffer | null;
+}
+
+export const LOADED_COLUMNS = `s.event_id, s.state, s.head_hash, n.locale, n.requested_at, r.key_id AS recipient_key, r.box AS recipient_box,
+  p.key_id AS variables_key, p.box AS variables_box`;
+export const LOADED_JOINS = `JOIN notification n ON n.event_id = s.event_id
+  LEFT JOIN recipient r ON r.event_id = s.event_id
+  LEFT JOIN sealed_payload p ON p.event_id = s.event_id AND p.part = 'variables'`;
+
+const LOAD: Statement = {
+  name: 'tocsin_load_v1',
+  text: `SELECT ${LOADED_COLUMNS} FROM notification_state s ${LOADED_JOINS} WHERE s.event_id = ANY($1::text[])`,
+};
+
+const boxOf = (keyId: string | null, box: Buffer | null): SealedBox | null => (keyId === null || box === null ? null : { keyId, box });
+
+export const toLoaded = (row: Row): Loaded => ({
+  eventId: row.event_id, state: row.state, headHash: row.head_hash, locale: row.locale, requestedAt: row.requested_at.getTime(),
+  recipient: boxOf(row.recipient_key, row.recipient_box), variables: boxOf(row.variables_key, row.variables_box),
+});
+export type { Row as LoadedRow };
+
+/** Loads one notification; null where there is none. Loads asked for at the same time share one statement. */
+export type Loader = (eventId: string) => Promise<Loaded | null>;
+
+/** The grouped loader of a process. */
+export const createLoader = (db: Database): Loader => groupCalls<string, Loaded | null>({
+  run: async (eventIds) => {
+    const rows = await db.query<Row>(LOAD, [eventIds]);
+    const found = new Map(rows.map((row) => [row.event_id, toLoaded(row)]));
+    return eventIds.map((eventId) => found.get(eventId) ?? null);
+  },
+  keyOf: (eventId) => eventId,
+  maxGroup: 200,
+  retryAlone: (error) => !isDatabaseAway(error),
+  lanes: 2,
+});

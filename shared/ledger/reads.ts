@@ -1,0 +1,44 @@
+import type { Database } from './database.ts';
+import type { SealedBox } from './rows.ts';
+import type { NotificationState } from '../domain/state.ts';
+
+/** Everything a page or an answer shows of one notification; neutral of addresses and texts. */
+export const readNotification = async (db: Database, where: { eventId: string; tenant?: string }) => {
+  const row = await db.prisma.notification.findUnique({
+    where: { eventId: where.eventId },
+    include: { current: true, attempts: { orderBy: [{ plannedAt: 'asc' }, { step: 'asc' }] } },
+  });
+  if (!row || !row.current || (where.tenant !== undefined && row.tenant !== where.tenant)) return null;
+  return { ...row, current: { ...row.current, state: row.current.state as unknown as NotificationState } };
+};
+export type NotificationRecord = NonNullable<Awaited<ReturnType<typeof readNotification>>>;
+
+/** The entries of a notification, oldest first, after a version (0 for all). */
+export const readEntries = async (db: Database, eventId: string, afterVersion = 0) =>
+  db.prisma.ledgerEntry.findMany({ where: { eventId, version: { gt: afterVersion } }, orderBy: { version: 'asc' } });
+export type EntryRecord = Awaited<ReturnType<typeof readEntries>>[number];
+
+/** A ticket by its event id, or by the hash of its receipt token. The box is null once erased. */
+export const readTicket = async (db: Database, by: { eventId: string } | { receiptTokenHash: Buffer }) => {
+  const row = await db.prisma.ticket.findUnique({
+    where: 'eventId' in by ? { eventId: by.eventId } : { receiptTokenHash: new Uint8Array(by.receiptTokenHash) },
+  });
+  if (!row) return null;
+  const sealed: SealedBox | null = row.keyId !== null && row.box !== null ? { keyId: row.keyId, box: row.box } : null;
+  return { ...row, sealed };
+};
+export type TicketRecord = NonNullable<Awaited<ReturnType<typeof readTicket>>>;
+
+/** The newest tickets, for a list. */
+export const listTickets = async (db: Database, limit: number) =>
+  db.prisma.ticket.findMany({
+    orderBy: { receivedAt: 'desc' }, take: limit, omit: { box: true, keyId: true },
+    include: { notification: { select: { current: { select: { status: true } } } } },
+  });
+
+/** The newest notifications, for a list. */
+export const listNotifications = async (db: Database, limit: number) =>
+  db.prisma.notification.findMany({
+    orderBy: { eventId: 'desc' }, take: limit,
+    select: { eventId: true, purpose: true, region: true, urgency: true, requestedAt: true, current: { select: { status: true, updatedAt: true } } },
+  });

@@ -1,0 +1,134 @@
+import type { AttemptState, NotificationState } from '../domain/state.ts';
+import { nextDecideAt } from '../domain/lifecycle.ts';
+import { publicStatus } from '../domain/status.ts';
+import { evolve } from '../domain/evolve.ts';
+import { reasonBy } from '../domain/reasons.ts';
+import type { Stamped } from '../domain/transitions.ts';
+import { attemptOf } from '../domain/transitions.ts';
+import { findAttempt } from '../domain/state.ts';
+import type { Decision, Request } from '../domain/work.ts';
+import { canonicalText } from '../security/canonical.ts';
+import { chainHash } from '../security/chain-hash.ts';
+import { toHexBytes, toTimestamp, toTimestampOrNull } from './instants.ts';
+
+/** Who decides, for which request. Codes and ids only. */
+export interface Provenance { actor: string; requestId: string }
+
+/** A box of the key ring, as it is stored. */
+export interface SealedBox { keyId: string; box: Uint8Array }
+
+/** One append: everything that one decision writes, in one transaction. */
+export interface Append {
+  eventId: string;
+  expectedVersion: number;
+  version: number;
+  headHash: Buffer;
+  now: number;
+  after: NotificationState;
+  rows: AppendRows;
+}
+
+export interface AppendRows {
+  state: Record<string, unknown>;
+  entries: Record<string, unknown>[];
+  attempts: Record<string, unknown>[];
+  outbox: Record<string, unknown>[];
+  dead_letters: Record<string, unknown>[];
+  observations: Record<string, unknown>[];
+  payloads: Record<string, unknown>[];
+}
+
+const stateOf = (state: NotificationState, key: string | null): string =>
+  (key === null ? null : findAttempt(state, key)?.state) ?? (key === null ? publicStatus(state) : 'none');
+
+interface Chain { before: NotificationState; prevHash: Uint8Array; provenance: Provenance }
+
+const entryRows = (stamped: readonly Stamped[], { before, prevHash, provenance }: Chain) => {
+  let state = before;
+  let previous: Uint8Array = prevHash;
+  return stamped.map(({ at, transition }) => {
+    const key = attemptOf(transition);
+    const from = state.version === 0 ? null : stateOf(state, key);
+    state = evolve(state, { at, transition });
+    const content = {
+      event_id: state.eventId, version: state.version, kind: transition.kind, at, actor: provenance.actor,
+      request_id: provenance.requestId, policy_version: state.policyVersion, from, to: stateOf(state, key), details: transition.details,
+    };
+    const body = canonicalText(content);
+    const hash = chainHash(previous, body);
+    const row = {
+      event_id: content.event_id, version: content.version, kind: content.kind, at: toTimestamp(at), actor: content.actor,
+      request_id: content.request_id, policy_version: content.policy_version, attempt_key: key, from_state: from, to_state: content.to,
+      body, prev_hash: toHexBytes(previous), hash: toHexBytes(hash),
+    };
+    previous = hash;
+    return { row, hash };
+  });
+};
+
+/** The public outcome of an attempt, neutral of providers. */
+export const attemptOutcome = (attempt: AttemptState): string => (attempt.state === 'submitting' ? 'submitting' : attempt.state);
+
+const attemptRow = (attempt: AttemptState, after: NotificationState, template: { name: string; version: number }) => ({
+  attempt_key: attempt.key, event_id: after.eventId, step: attempt.step, origin: attempt.origin, channel: attempt.channel,
+  sequence: attempt.sequence, state: attempt.state, provider: attempt.provider, provider_message_id: attempt.providerMessageId,
+  render_hash: attempt.renderHash, policy_version: after.policyVersion, template: template.name, template_version: template.version,
+  outcome: attemptOutcome(attempt), reason: attempt.reason, reason_by: attempt.reason ? reasonBy(attempt.reason) : null,
+  decision_deadline_at: toTimestamp(attempt.decisionDeadlineAt), planned_at: toTimestamp(attempt.plannedAt),
+  queued_at: toTimestampOrNull(attempt.queuedAt), submitted_at: toTimestampOrNull(attempt.submittedAt),
+  settled_at: toTimestampOrNull(attempt.settledAt), next_poll_at: toTimestampOrNull(attempt.nextPollAt),
+});
+
+/** Template of each attempt planned in this very decision. A row that exists keeps its own. */
+const plannedTemplates = (stamped: readonly Stamped[]): Map<string, { name: string; version: number }> =>
+  new Map(stamped.flatMap(({ transition: t }) =>
+    (t.kind === 'AttemptPlanned' || t.kind === 'AttemptRenderFailed'
+      ? [[t.details.attempt, { name: t.details.template, version: t.details.template_version }] as const] : [])));
+
+const outboxRow = (eventId: string) => (request: Extract<Request, { kind: 'enqueue' }>) => ({
+  event_id: eventId, attempt_key: request.attempt, channel: request.channel, generation: request.generation, not_before_at: toTimestamp(request.notBeforeAt),
+});
+
+/** Translates a decision into the rows of its append. `before` is the loaded state the decision was made on. */
+export const toAppend = (decision: Decision, chain: Chain): Append => {
+  const { before } = chain;
+  const after = decision.state;
+  const entries = entryRows(decision.transitions, chain);
+  const last = entries.at(-1);
+  if (!last) throw new Error('an append without transitions');
+  const now = decision.transitions.at(-1)?.at as number;
+  const templates = plannedTemplates(decision.transitions);
+  const changed = after.attempts.filter((attempt) => attempt !== findAttempt(before, attempt.key));
+  const enqueues = decision.requests.filter((request): request is Extract<Request, { kind: 'enqueue' }> => request.kind === 'enqueue');
+  const dead = decision.requests.filter((request) => request.kind === 'dead_letter');
+  return {
+    eventId: after.eventId, expectedVersion: before.version, version: after.version, headHash: last.hash, now, after,
+    rows: {
+      state: {
+        event_id: after.eventId, expected: before.version, version: after.version, head_hash: toHexBytes(last.hash), state: after,
+        status: publicStatus(after), decide_at: toTimestampOrNull(nextDecideAt(after)), updated_at: toTimestamp(now),
+      },
+      entries: entries.map(({ row }) => row),
+      attempts: changed.map((attempt) => attemptRow(attempt, after, templates.get(attempt.key) ?? { name: '', version: 0 })),
+      outbox: enqueues.map(outboxRow(after.eventId)),
+      dead_letters: dead.map((request) => ({ event_id: after.eventId, attempt_key: request.attempt, channel: request.channel, reason: request.reason, created_at: toTimestamp(now) })),
+      observations: [],
+      payloads: [],
+    },
+  };
+};
+
+/** Adds the provider's own words, sealed, as evidence for the last entry of an append. */
+export const withObservation = (append: Append, sealed: SealedBox): Append => ({
+  ...append,
+  rows: {
+    ...append.rows,
+    observations: [{ event_id: append.eventId, version: append.version, at: toTimestamp(append.now), key_id: sealed.keyId, box: toHexBytes(sealed.box) }],
+  },
+});
+
+/** Adds a sealed part of the payload, e.g. the free text of an operator. */
+export const withPayload = (append: Append, part: string, sealed: SealedBox): Append => ({
+  ...append,
+  rows: { ...append.rows, payloads: [...append.rows.payloads, { event_id: append.eventId, part, key_id: sealed.keyId, box: toHexBytes(sealed.box) }] },
+});

@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { Redis, type RedisOptions } from 'ioredis';
+import { createRedisBackend, Queue, Worker } from 'bullmq';
+import { openNudge } from './nudge.ts';
+import { QUEUE_PREFIX } from './queue-names.ts';
+import { workerOptions, type QueueDriver } from './queue-driver.ts';
+import { steady } from './steady-backend.ts';
+import { settledWithin } from './within.ts';
+import { QueueAway, type JobPayload } from './work-job.ts';
+
+const FIRST_CONNECT_WITHIN_MS = 1_500;
+const COMMAND_WITHIN_MS = 1_500;
+const PING_WITHIN_MS = 1_000;
+
+const reconnecting: RedisOptions = {
+  connectTimeout: 2_000,
+  keepAlive: 10_000,
+  retryStrategy: (times) => Math.min(times * 50, 1_000),
+  // After a failover the old primary answers so; only a new connection finds the new one.
+  reconnectOnError: (error) => error.message.startsWith('READONLY'),
+};
+
+/**
+ * Queues on Redis. Producers fail fast on a connection of their own; workers share another that waits for Redis as long as
+ * it takes, and each has a third for its blocking call.
+ */
+export const openRedisDriver = (redisUrl: string, report: (thrown: unknown, where: string) => void): QueueDriver => {
+  const connections = new Set<Redis>();
+  const connect = (options: RedisOptions): Redis => {
+    const redis = new Redis(redisUrl, { ...reconnecting, ...options });
+    redis.on('error', (error) => report(error, 'redis'));
+    connections.add(redis);
+    return redis;
+  };
+  const producer = connect({ maxRetriesPerRequest: 0, enableOfflineQueue: false, commandTimeout: COMMAND_WITHIN_MS });
+  let wasReady = producer.status === 'ready';
+  producer.once('ready', () => {
+    wasReady = true;
+  });
+  let shared: Redis | null = null;
+  const forWorkers = (): Redis => {
+    if (shared) return shared;
+    const main = connect({ maxRetriesPerRequest: null });
+    const duplicate = main.duplicate.bind(main);
+    // BullMQ makes each worker's blocking connection so; we keep hold of it to be able to cut it.
+    main.duplicate = (override) => {
+      const copy = duplicate(override);
+      connections.add(copy);
+      copy.once('end', () => connections.delete(copy));
+      return copy;
+    };
+    shared = main;
+    return main;
+  };
+
+  const nudge = openNudge(() => {
+    if (producer.status === 'ready') producer.ping().catch(() => undefined);
+  });
+
+  return {
+    kind: 'redis',
+    assertPassable: async () => {
+      if (producer.status === 'ready') return;
+      // Only at the very start a connection in the making is worth waiting for.
+      if (wasReady || !(await settledWithin(FIRST_CONNECT_WITHIN_MS, once(producer, 'ready')))) throw new QueueAway();
+    },
+    makeQueue: (name) =>
+      new Queue<JobPayload, null, string>(name, { connection: producer, prefix: QUEUE_PREFIX, skipVersionCheck: true }),
+    makeWorker: (name, settings, { processor, pulse }) =>
+      new Worker<JobPayload, null, string>(
+        name, processor, { connection: forWorkers(), prefix: QUEUE_PREFIX, ...workerOptions(settings) }, steady(createRedisBackend, pulse),
+      ),
+    reachable: () => settledWithin(PING_WITHIN_MS, producer.ping()),
+    dueAt: nudge.at,
+    release: () => {
+      nudge.stop();
+      for (const redis of connections) redis.disconnect();
+      return Promise.resolve();
+    },
+  };
+};

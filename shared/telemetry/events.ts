@@ -1,0 +1,14 @@
+/** Names of log events, in one place. */
+export const EVENTS = {
+  decided: 'decided',
+  submissionRefused: 'submission.refused',
+  queueAway: 'queue.away',
+  databaseAway: 'database.away',
+  sweepFailed: 'sweep.failed',
+  decisionFailed: 'decision.failed',
+  pollFailed: 'poll.failed',
+  rescued: 'engine.rescued',
+  relayFailed: 'relay.failed',
+  started: 'service.started',
+  stopped: 'service.stopped',
+} as const;

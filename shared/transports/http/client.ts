@@ -1,0 +1,48 @@
+import { performance } from 'node:perf_hooks';
+import { createKeepAliveAgent } from './agent.ts';
+import type { HttpOutcome, HttpRequest } from './exchange.ts';
+import { exchange } from './exchange.ts';
+
+/** The outcome of a call; a stale kept-alive socket has been replaced by then. */
+export type CallOutcome = Exclude<HttpOutcome, { kind: 'stale_socket' }>;
+
+export interface HttpClient {
+  /** One call within `limitMs`; the request is written at most once. */
+  call(request: HttpRequest, limitMs: number): Promise<CallOutcome>;
+  /** Waits for the calls in flight, each of which ends within its limit, then drops every connection. */
+  close(): Promise<void>;
+}
+
+/** A client for one origin with kept-alive connections. It never follows a redirect and never repeats a written request. */
+export const createHttpClient = (secure: boolean, maxSockets: number): HttpClient => {
+  const pool = createKeepAliveAgent(secure, maxSockets);
+  const inFlight = new Set<Promise<CallOutcome>>();
+  let closed = false;
+
+  const callOnLiveSocket = async (request: HttpRequest, limitMs: number): Promise<CallOutcome> => {
+    const endsAt = performance.now() + limitMs;
+    // each round uses up one dead socket, so this ends; `mayStart` has not been asked by then
+    for (;;) {
+      const outcome = await exchange(pool, request, Math.max(endsAt - performance.now(), 0));
+      if (outcome.kind !== 'stale_socket') return outcome;
+    }
+  };
+
+  return {
+    call: async (request, limitMs) => {
+      if (closed) return { kind: 'not_written', reason: 'connection_refused' };
+      const call = callOnLiveSocket(request, limitMs);
+      inFlight.add(call);
+      try {
+        return await call;
+      } finally {
+        inFlight.delete(call);
+      }
+    },
+    close: async () => {
+      closed = true;
+      await Promise.allSettled(inFlight);
+      pool.agent.destroy();
+    },
+  };
+};

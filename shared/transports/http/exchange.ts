@@ -1,0 +1,99 @@
+import http from 'node:http';
+import https from 'node:https';
+import type { Socket } from 'node:net';
+import type { KeepAliveAgent } from './agent.ts';
+import { readBody } from './read-body.ts';
+
+export interface HttpRequest {
+  method: 'GET' | 'POST';
+  url: URL;
+  headers: Record<string, string>;
+  body?: string;
+  maxBodyBytes: number;
+  /** Asked once, synchronously, right before the request is written; false writes nothing. */
+  mayStart?: () => boolean;
+}
+
+/** What one HTTP exchange came to, told apart by whether the request may have reached the server. */
+export type HttpOutcome =
+  /** `body` is null where it was longer than the cap. */
+  | { kind: 'answered'; httpStatus: number; headers: http.IncomingHttpHeaders; body: string | null }
+  | { kind: 'not_written'; reason: 'connection_refused' | 'reset_before_write' }
+  /** A kept-alive socket was dead before anything was written: use another. */
+  | { kind: 'stale_socket' }
+  | { kind: 'abandoned' }
+  | { kind: 'lost'; reason: 'lost_response' | 'request_timeout' | 'answer_not_understood' };
+
+const isAlive = (socket: Socket): boolean => !socket.destroyed && socket.writable && !socket.readableEnded;
+/** Node's parser errors: bytes came, but they are not HTTP. */
+const isNonsense = (error: NodeJS.ErrnoException): boolean => error.code?.startsWith('HPE_') ?? false;
+
+/**
+ * One request on one socket. Headers and body leave in one write on a connected socket and never before, so it is known
+ * whether the server can have seen any of it. Redirects are answers like any other.
+ *
+ * @param limitMs time for the whole exchange, waiting for a socket and reading the body included
+ * @throws what `mayStart` throws, and Node's error for headers that cannot be sent; nothing was written then
+ */
+export const exchange = (pool: KeepAliveAgent, request: HttpRequest, limitMs: number): Promise<HttpOutcome> =>
+  new Promise((resolve, reject) => {
+    const { method, url, headers } = request;
+    const call = (url.protocol === 'https:' ? https : http).request(url, { method, headers, agent: pool.agent });
+    let reached: 'nothing' | 'reused_socket' | 'connected' | 'written' = 'nothing';
+    let answered = false;
+    const settle = (outcome: HttpOutcome) => {
+      clearTimeout(timer);
+      resolve(outcome);
+    };
+    const failWith = (lost: 'lost_response' | 'request_timeout' | 'answer_not_understood') => {
+      if (reached === 'written') settle({ kind: 'lost', reason: lost });
+      else if (reached === 'reused_socket' && lost !== 'request_timeout') settle({ kind: 'stale_socket' });
+      else settle({ kind: 'not_written', reason: reached === 'nothing' ? 'connection_refused' : 'reset_before_write' });
+      call.destroy();
+    };
+    const timer = setTimeout(() => failWith('request_timeout'), limitMs);
+
+    const write = (socket: Socket) => {
+      if (call.destroyed) return;
+      if (!isAlive(socket)) return failWith('lost_response');
+      try {
+        if (request.mayStart?.() === false) {
+          settle({ kind: 'abandoned' });
+          call.destroy();
+          return;
+        }
+      } catch (error) {
+        clearTimeout(timer);
+        call.destroy();
+        reject(error as Error);
+        return;
+      }
+      reached = 'written';
+      call.end(request.body);
+    };
+    call.once('socket', (socket) => {
+      if (pool.isReady(socket)) {
+        reached = 'reused_socket';
+        // one turn of the loop lets a close that has already arrived be seen before the request is risked on it
+        setImmediate(write, socket);
+        return;
+      }
+      socket.once(pool.readyEvent, () => {
+        reached = 'connected';
+        write(socket);
+      });
+    });
+    call.once('response', (response) => {
+      answered = true;
+      readBody(response, request.maxBodyBytes).then(
+        (body) => settle({ kind: 'answered', httpStatus: response.statusCode ?? 0, headers: response.headers, body }),
+        () => failWith('lost_response'),
+      );
+    });
+    // stays attached: a destroyed request may report more than one error
+    call.on('error', (error: NodeJS.ErrnoException) => failWith(isNonsense(error) ? 'answer_not_understood' : 'lost_response'));
+    call.once('close', () => {
+      // the last word where neither a response nor an error came, e.g. an upgrade nobody asked for
+      if (!answered) failWith('lost_response');
+    });
+  });
