@@ -15,6 +15,8 @@ export const VARIABLES = {
   TOCSIN_POLICY_DIR: z.string().min(1).optional(),
   TOCSIN_TEMPLATE_DIR: z.string().min(1).optional(),
   TOCSIN_KEYS: z.string().min(1),
+  TOCSIN_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
+  TOCSIN_API_KEY: z.string().min(1).optional(),
   TOCSIN_DEMO: flag.default(false),
   TOCSIN_PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
   TOCSIN_DASHBOARD_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),

@@ -8,14 +8,12 @@ export type Random = () => number;
 const spread = (value: number, share: number, random: Random): number => Math.round(value * (1 + share * (2 * random() - 1)));
 
 /**
- * The decision deadline of a step: `min(starts_at + decide_within, expires_at - the reserves of the later steps)`.
+ * The decision deadline of a step: `min(starts_at + decide_within, expires_at - the reserves of the later eligible steps)`.
+ * `later` are the steps that can still be claimed after it: none of those skipped, and none at all where all start at once.
  * Source: the delivery and decision clocks of the design.
  */
-export const decisionDeadline = (policy: Policy, stepIndex: number, startsAt: Instant, expiresAt: Instant): Instant => {
-  const step = stepOf(policy, stepIndex);
-  const later = policy.steps.slice(stepIndex + 1).reduce((sum, next) => sum + next.reserveMs, 0);
-  return Math.min(startsAt + step.decideWithinMs, expiresAt - (policy.strategy === 'escalate' ? later : 0));
-};
+export const decisionDeadline = (step: PolicyStep, later: readonly PolicyStep[], startsAt: Instant, expiresAt: Instant): Instant =>
+  Math.min(startsAt + step.decideWithinMs, expiresAt - later.reduce((sum, next) => sum + next.reserveMs, 0));
 
 /** The step at that index. Throws where the policy has none: a broken invariant. */
 export const stepOf = (policy: Policy, index: number): PolicyStep => {
@@ -36,7 +34,7 @@ export const retryInstant = (step: PolicyStep, submissions: number, now: Instant
 
 /** When a queued attempt without a started submission is enqueued again: doubling, at most a minute apart. */
 export const requeueInstant = (step: PolicyStep, from: Instant, requeues: number): Instant =>
-  from + Math.min(60_000, step.requeueAfterMs * 2 ** Math.min(10, requeues));
+  from + Math.max(1, Math.min(60_000, step.requeueAfterMs * 2 ** Math.min(10, requeues)));
 
 interface PollClock { attempt: AttemptState; step: PolicyStep; policy: Policy; reconcileUntil: Instant; now: Instant; random: Random }
 

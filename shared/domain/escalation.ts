@@ -1,6 +1,6 @@
 import type { Instant } from './words.ts';
 import type { AttemptState } from './state.ts';
-import { currentAttempt, hasFailed, isUnsubmitted } from './state.ts';
+import { canBeRead, currentAttempt, hasFailed, isUnsubmitted } from './state.ts';
 import type { RestsOn } from './transitions.ts';
 import type { Work } from './work.ts';
 import { planStep } from './plan-attempt.ts';
@@ -16,10 +16,6 @@ export const evidenceClass = (attempt: AttemptState): EvidenceClass => {
 };
 
 const nextWaiting = (work: Work): number => work.state.steps.findIndex((step) => step.phase === 'waiting');
-
-/** Where a look at the provider could bring newer evidence than the ledger has. */
-const canLook = (attempt: AttemptState): boolean =>
-  (attempt.state === 'submitted' && attempt.statusByPoll) || (attempt.state === 'submitted_unknown' && attempt.canLookUp);
 
 const restsOn = (attempt: AttemptState, stale: boolean): RestsOn => ({
   attempt: attempt.key, class: evidenceClass(attempt), observed_at: attempt.evidence?.at ?? null,
@@ -49,7 +45,7 @@ const atDeadline = (work: Work, attempt: AttemptState): void => {
     work.emit({ kind: 'DeadlinePassed', details: { attempt: attempt.key, class: evidenceClass(attempt) } });
     return;
   }
-  const needsLook = canLook(attempt) && !isFresh(work, attempt);
+  const needsLook = canBeRead(attempt) && !isFresh(work, attempt);
   if (needsLook && attempt.lookUntil === null) {
     work.emit({ kind: 'LookRequested', details: { attempt: attempt.key, until: now + step.lookWithinMs } });
     return;

@@ -49,7 +49,7 @@ export const accept = (work: Work, intent: Intent): void => {
 
 /** Closes the workflow: nothing is submitted any more; what is in flight is named as such, and what is at the provider stays observed. */
 export const close = (work: Work, reason: string): void => {
-  if (work.state.closed || work.state.rejected) return;
+  if (work.state.closed || work.state.rejected || work.state.version === 0) return;
   work.emit({ kind: 'NotificationClosed', details: { reason, in_flight: work.state.attempts.some((attempt) => attempt.state === 'submitting') } });
   for (const attempt of work.state.attempts.filter(isUnsubmitted)) {
     work.emit({ kind: 'AttemptCancelled', details: { attempt: attempt.key, reason: 'closed' } });
@@ -110,7 +110,7 @@ export const advance = (work: Work): void => {
   let before: number;
   do {
     before = work.state.version;
-    if (work.state.settledAt !== null || work.state.rejected) return;
+    if (work.state.settledAt !== null || work.state.version === 0) return;
     rescue(work);
     expire(work);
     escalate(work);

@@ -1,7 +1,7 @@
 import type { AttemptKey, Outcome } from './words.ts';
 import type { LookUpResult, StatusReading } from './provider-answers.ts';
 import type { AttemptState } from './state.ts';
-import { isReconciling } from './state.ts';
+import { canBeRead, isReconciling } from './state.ts';
 import type { Work } from './work.ts';
 import { nextPoll, nextPollAfterFailure } from './clocks.ts';
 import type { ReasonCode } from './reasons.ts';
@@ -15,7 +15,7 @@ const clockOf = (work: Work, attempt: AttemptState) => ({
 
 /** The schedule as it stands after one more read of this attempt. */
 const scheduled = (work: Work, attempt: AttemptState): number | null => {
-  if (!isReconciling(attempt)) return null;
+  if (!canBeRead(attempt)) return null;
   const after = attempt.deadlinePassed || attempt.superseded ? 1 : 0;
   return nextPoll(clockOf(work, { ...attempt, pollsAfterDeadline: attempt.pollsAfterDeadline + after }));
 };
@@ -24,7 +24,7 @@ const observed = (work: Work, attempt: AttemptState, seen: { source: Source; out
   work.emit({ kind: 'StatusObserved', details: { attempt: attempt.key, ...seen, next_poll_at: scheduled(work, attempt) } });
 
 const readFailed = (work: Work, attempt: AttemptState, source: Source, failure: { reason: ReasonCode; retryAfterMs: number | null }): void => {
-  const next = isReconciling(attempt) ? nextPollAfterFailure(clockOf(work, attempt), failure.retryAfterMs) : null;
+  const next = canBeRead(attempt) ? nextPollAfterFailure(clockOf(work, attempt), failure.retryAfterMs) : null;
   work.emit({ kind: 'StatusReadFailed', details: { attempt: attempt.key, source, reason: failure.reason, next_poll_at: next } });
 };
 
@@ -63,8 +63,10 @@ export const recordLookUp = (work: Work, key: AttemptKey, result: LookUpResult):
     case 'several': return observed(work, attempt, { source: 'look_up', outcome: 'several', reason: 'several_matches', counts });
     case 'read_failed': return readFailed(work, attempt, 'look_up', result);
     case 'found':
-      if (attempt.state !== 'submitted_unknown' || attempt.settledAt !== null) return heard(work, attempt, 'look_up', result);
-      adopt(work, attempt, result);
+      if (attempt.state === 'submitted_unknown' && attempt.settledAt === null) return adopt(work, attempt, result);
+      // The attempt has its id by now; a listing that found another message speaks of another message.
+      if (result.providerMessageId === attempt.providerMessageId) return heard(work, attempt, 'look_up', result);
+      return observed(work, attempt, { source: 'look_up', outcome: result.outcome, reason: result.reason, counts: false });
   }
 };
 

@@ -1,7 +1,12 @@
 import { attemptKeyOf } from './words.ts';
 import type { Work } from './work.ts';
 import { decisionDeadline, requeueInstant, stepOf } from './clocks.ts';
+import type { PolicyStep } from './policy.ts';
 import type { AttemptState } from './state.ts';
+
+/** The steps that can still be claimed after that one. */
+const laterSteps = (work: Work, index: number): PolicyStep[] =>
+  (work.state.strategy === 'all' ? [] : work.input.policy.steps.filter((_, at) => at > index && work.state.steps[at]?.phase === 'waiting'));
 
 /**
  * Plans the attempt of a step by policy: renders it, fixes its hash and its absolute deadline, and queues it. A step whose
@@ -15,7 +20,7 @@ export const planStep = (work: Work, index: number): void => {
   const carrier = carriers[step.channel];
   const common = {
     attempt, step: index, channel: step.channel, sequence, origin: 'policy' as const, provider: carrier.name, template: step.template,
-    template_version: step.templateVersion, decision_deadline_at: decisionDeadline(policy, index, now, work.state.expiresAt),
+    template_version: step.templateVersion, decision_deadline_at: decisionDeadline(step, laterSteps(work, index), now, work.state.expiresAt),
   };
   const rendered = render({ step, attemptKey: attempt, plannedAt: now });
   if (!rendered.ok) {

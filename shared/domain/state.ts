@@ -89,6 +89,9 @@ export const hasFailed = (attempt: AttemptState): boolean => FAILED.has(attempt.
 /** Submitted or unknown, with the possibility that more is heard of it. */
 export const isReconciling = (attempt: AttemptState): boolean =>
   (attempt.state === 'submitted' || attempt.state === 'submitted_unknown') && attempt.settledAt === null;
+/** Where asking the provider can bring news: by its id once it is known, by our own reference while it is not. */
+export const canBeRead = (attempt: AttemptState): boolean =>
+  isReconciling(attempt) && (attempt.state === 'submitted' ? attempt.statusByPoll : attempt.canLookUp);
 /** May still change by itself. */
 export const isLive = (attempt: AttemptState): boolean =>
   isUnsubmitted(attempt) || attempt.state === 'submitting' || isReconciling(attempt);

@@ -1,7 +1,7 @@
 import type { AttemptKey } from './words.ts';
 import type { SubmitResult } from './provider-answers.ts';
 import type { AttemptState, NotificationState } from './state.ts';
-import { findAttempt } from './state.ts';
+import { canBeRead, findAttempt } from './state.ts';
 import type { Work } from './work.ts';
 import { nextPoll, retryInstant } from './clocks.ts';
 import { deadLetter, requeueGeneration } from './plan-attempt.ts';
@@ -30,8 +30,7 @@ export const startSubmission = (work: Work, key: AttemptKey): void => {
 
 /** The first instant at which an accepted attempt is polled, or an unknown one looked for; null where nothing can be read. */
 const firstPoll = (work: Work, attempt: AttemptState): number | null => {
-  const readable = attempt.state === 'submitted' ? attempt.statusByPoll : attempt.canLookUp;
-  if (!readable) return null;
+  if (!canBeRead(attempt)) return null;
   const { now, policy, random } = work.input;
   return nextPoll({ attempt, step: work.stepFor(attempt), policy, reconcileUntil: work.state.reconcileUntil, now, random });
 };
@@ -63,7 +62,9 @@ const notProcessed = (work: Work, attempt: AttemptState, reason: ReasonCode, ret
   }
   if (now >= work.state.expiresAt) return work.emit({ kind: 'AttemptExpired', details: { attempt: key, reason: 'expired' } });
   if (submissions >= step.transportRetry.maxSubmissions) return deadLetter(work, attempt, 'retries_exhausted');
-  const retryAt = reason === 'start_too_late' ? now + 1 : retryInstant(step, submissions, now, { retryAfterMs, random });
+  const wished = reason === 'start_too_late' ? now + 1 : retryInstant(step, submissions, now, { retryAfterMs, random });
+  // Nothing starts at expiry: the cap keeps a provider's absurd Retry-After out of the ledger, and retries nothing sooner.
+  const retryAt = Math.min(wished, work.state.expiresAt);
   const details = { attempt: key, submission: submissions, reason, ...requeueGeneration(work, attempt, retryAt) };
   work.emit(reason === 'start_too_late' ? { kind: 'SubmissionAbandoned', details } : { kind: 'SubmissionDeferred', details });
 };

@@ -17,13 +17,15 @@ export interface Supervision {
   report: (thrown: unknown, where: string) => void;
   /** Told of every instant at which a job becomes due again. */
   dueAt: (atMs: number) => void;
+  /** How long a worker with free hands may be silent; longer than its longest nap and query. Half a minute by default. */
+  hangAfterMs?: number;
 }
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1_000;
-const CHECK_EVERY_MS = 5_000;
-/** Longer than the longest nap and the longest query, so that a slow turn is not taken for a lost one. */
-const STUCK_AFTER_MS = 30_000;
+const HANG_AFTER_MS = 30_000;
+/** A worker that lived this long starts over with the shortest pause. */
+const HEALTHY_AFTER_MS = 5_000;
 const GRACE_MS = 2_500;
 const CLOSE_WITHIN_MS = 1_000;
 const DISCARD_WITHIN_MS = 1_000;
@@ -33,7 +35,7 @@ const DISCARD_WITHIN_MS = 1_000;
  * connection for good, and a loop that ended or hangs would say nothing.
  */
 export const superviseWorker = (supervision: Supervision): RunningWorker => {
-  const { queue, settings, make, reachable, report } = supervision;
+  const { queue, settings, make, reachable, report, hangAfterMs = HANG_AFTER_MS } = supervision;
   const closing = new AbortController();
   let worker: QueueWorker | null = null;
   let inHand = 0;
@@ -81,9 +83,9 @@ export const superviseWorker = (supervision: Supervision): RunningWorker => {
     const over = new AbortController();
     const hangs = async (): Promise<void> => {
       for (;;) {
-        await wait(CHECK_EVERY_MS, undefined, { signal: over.signal, ref: false });
-        const idle = inHand < settings.concurrency && performance.now() - pulse.turnedAt > STUCK_AFTER_MS;
-        if (idle && (await reachable())) return report(new Error('worker hangs'), `worker ${queue}`);
+        await wait(hangAfterMs / 6, undefined, { signal: over.signal, ref: false });
+        const silent = inHand < settings.concurrency && performance.now() - pulse.turnedAt > hangAfterMs;
+        if (silent && (await reachable())) return report(new Error('worker hangs'), `worker ${queue}`);
       }
     };
     const neverReady = new Promise<void>((resolve) => {
@@ -92,7 +94,7 @@ export const superviseWorker = (supervision: Supervision): RunningWorker => {
         resolve();
       });
     });
-    await Promise.race([current.run().catch((error: unknown) => report(error, `worker ${queue}`)), neverReady, hangs()]);
+    await Promise.race([current.run().catch((error: unknown) => report(error, `worker ${queue}`)), neverReady, hangs().catch(() => undefined)]);
     over.abort();
   };
 
@@ -107,7 +109,7 @@ export const superviseWorker = (supervision: Supervision): RunningWorker => {
         await untilDead(worker, pulse);
         if (closing.signal.aborted) return;
         await settledWithin(DISCARD_WITHIN_MS, worker.close(true));
-        if (performance.now() - startedAt > CHECK_EVERY_MS) pauseMs = FIRST_PAUSE_MS;
+        if (performance.now() - startedAt > HEALTHY_AFTER_MS) pauseMs = FIRST_PAUSE_MS;
       }
       await wait(pauseMs, undefined, { signal: closing.signal }).catch(() => undefined);
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);

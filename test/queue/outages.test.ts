@@ -1,19 +1,20 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import { QueueAway, type WorkJob } from '../../shared/queue/work-job.ts';
-import { eventually, postgresRig, redisRig, tally, type Rig } from './rig.ts';
+import { describeOnBackends } from '../support/backends.ts';
+import { eventually, makeRig, tally, type Rig } from './rig.ts';
 
 const job = (id: string): WorkJob => ({ id, name: 'attempt', payload: { id } });
 const settings = { concurrency: 2, lockDurationMs: 2_000 };
 /** How soon after the backend is back work must flow again. */
 const SOON_MS = 4_000;
 
-describe.each([['redis', redisRig], ['postgres', postgresRig]] as const)('queues through outages of %s', (_kind, makeRig) => {
+describeOnBackends('queues through outages', ({ kind }) => {
   let rig: Rig;
   let backend: QueueBackend;
   let ran: ReturnType<typeof tally<string>>;
   beforeAll(async () => {
-    rig = await makeRig();
+    rig = await makeRig(kind);
   });
   afterAll(() => rig.dispose());
   beforeEach(async () => {

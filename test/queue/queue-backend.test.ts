@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import type { TakenJob, WorkJob } from '../../shared/queue/work-job.ts';
-import { postgresRig, redisRig, tally, type Rig } from './rig.ts';
+import { describeOnBackends } from '../support/backends.ts';
+import { makeRig, tally, type Rig } from './rig.ts';
 
 const job = (id: string, more: Partial<WorkJob> = {}): WorkJob => ({ id, name: 'attempt', payload: { sequence: 1 }, ...more });
 const longLock = { lockDurationMs: 10_000 };
@@ -15,11 +16,11 @@ const gate = () => {
   return { opened, open };
 };
 
-describe.each([['redis', redisRig], ['postgres', postgresRig]] as const)('queues on %s', (_kind, makeRig) => {
+describeOnBackends('queues', ({ kind }) => {
   let rig: Rig;
   let backend: QueueBackend;
   beforeAll(async () => {
-    rig = await makeRig();
+    rig = await makeRig(kind);
   });
   afterAll(() => rig.dispose());
   beforeEach(async () => {

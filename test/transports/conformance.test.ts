@@ -85,10 +85,12 @@ describe.each(subjects)('the $name transport', ({ name, at, message }) => {
   it('writes nothing of the message before the fence is asked, and nothing after it refused', async () => {
     const seen: string[] = [];
     const server = await startTcpServer((socket) => {
-      socket.write('220 hello\r\n');
+      if (name === 'smtp') socket.write('220 hello\r\n');
       socket.on('data', (chunk) => {
-        seen.push(chunk.toString('latin1'));
-        if (/^EHLO/.test(chunk.toString('latin1'))) socket.write('250 hello\r\n');
+        const text = chunk.toString('latin1');
+        seen.push(text);
+        if (text.startsWith('EHLO')) socket.write('250 hello\r\n');
+        if (text.startsWith('QUIT')) socket.end();
       });
     });
     const transport = at(server.port);
@@ -97,10 +99,9 @@ describe.each(subjects)('the $name transport', ({ name, at, message }) => {
       asked += 1;
       return false;
     };
-    // a stand-in that greets like SMTP would confuse an HTTP client, were it to listen before it has written
-    expect(['abandoned', 'deferred']).toContain((await transport.submit(request(refuse))).kind);
+    expect(await transport.submit(request(refuse))).toEqual({ kind: 'abandoned', reason: 'start_too_late' });
     await transport.close();
-    expect(asked).toBeLessThanOrEqual(1);
+    expect(asked).toBe(1);
     expect(seen.join('')).not.toMatch(/POST|MAIL|RCPT|DATA|hello/);
     await server.close();
   });
@@ -128,9 +129,8 @@ describe.each(subjects)('the $name transport', ({ name, at, message }) => {
   });
 
   it('leaves no connection behind', async () => {
-    const server = await startTcpServer((socket) => {
-      socket.write('220 hello\r\n');
-    });
+    // reads, for the end of a connection is only seen behind what was sent on it
+    const server = await startTcpServer((socket) => { socket.resume(); });
     const transport = at(server.port);
     await transport.submit(request());
     await transport.close();

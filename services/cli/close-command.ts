@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { readKeysText } from '../../shared/config/cli-config.ts';
+import type { CloseOutcome } from '../../shared/delivery/close-notification.ts';
+import { closeNotification } from '../../shared/delivery/close-notification.ts';
+import { createEngine } from '../../shared/delivery/engine.ts';
+import { createDatabaseClock } from '../../shared/ledger/database-clock.ts';
+import { parseKeyRing } from '../../shared/security/key-ring.ts';
+import { REDACT_PATHS } from '../../shared/security/redact.ts';
+import { createLogger } from '../../shared/telemetry/logger.ts';
+import { CARRIERS } from '../../shared/transports/carriers.ts';
+import type { Command } from './command.ts';
+import { eventIdOf } from './command.ts';
+import { dateTime } from './entry-lines.ts';
+import type { Io } from './io.ts';
+import { notFound, withLedger } from './ledger-session.ts';
+import { Refusal, UsageError } from './refusal.ts';
+
+const close = (io: Io, request: { eventId: string; reason: string; actor: string }): Promise<CloseOutcome> => withLedger(io, async (db, config) => {
+  const clock = createDatabaseClock(db);
+  await clock.refresh();
+  const engine = createEngine({
+    db, ring: parseKeyRing(readKeysText(io.env, config)), carriers: CARRIERS, sender: { sms: '', email: '' }, now: clock.now,
+    log: createLogger({ level: 'silent', service: 'cli', redactPaths: REDACT_PATHS }),
+  });
+  return closeNotification(engine, { tenant: null, requestId: `cli-${randomUUID()}`, ...request });
+});
+
+const IN_FLIGHT = 'A call to the provider was in flight at that instant: that message may still arrive.';
+
+const told = (outcome: Extract<CloseOutcome, { kind: 'closed' }>): string => [
+  outcome.replayed ? `It had been closed already, at ${dateTime(outcome.closedAt)}; that reason stands: ${outcome.reason}.` : `Closed at ${dateTime(outcome.closedAt)}, reason: ${outcome.reason}. Nothing is submitted any more.`,
+  `Status: ${outcome.status}.`,
+  ...(outcome.inFlight ? [IN_FLIGHT] : []),
+].join('\n');
+
+export const closeCommand: Command = {
+  name: 'close',
+  summary: 'close a notification: nothing is submitted any more',
+  args: [{ name: 'EVENT', help: 'event id, as the receipt says' }],
+  options: {
+    reason: { value: 'R', help: 'a code (consumed, accepted, taken, cancelled, …), or a sentence, which is kept sealed' },
+    actor: { value: 'A', help: 'who closes it: a name or role, as the ledger will say (default: cli)' },
+  },
+  examples: [
+    ['close evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --reason taken --actor oncall-03', 'somebody is on it'],
+    ['close evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --reason cancelled --json', 'for programs'],
+  ],
+  run: async (input, io) => {
+    const eventId = eventIdOf(input);
+    const actor = input.text('actor') ?? 'cli';
+    // The ledger is for ever and clear text: no address may get into it as an actor.
+    if (!/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/.test(actor)) throw new UsageError('--actor must be a short name of letters, digits, . _ : or -, since the ledger keeps it for ever', '--actor');
+    const outcome = await close(io, { eventId, reason: input.required('reason'), actor });
+    if (outcome.kind === 'not_found') throw notFound(eventId);
+    if (outcome.kind === 'not_open') {
+      throw new Refusal(`there is nothing to close: the notification is ${outcome.status}`, { code: 'not_open', field: 'EVENT', cure: `see why with \`npx tocsin explain ${eventId}\`` });
+    }
+    if (input.json) {
+      io.out.write(`${JSON.stringify({ event_id: eventId, status: outcome.status, reason: outcome.reason, closed_at: new Date(outcome.closedAt).toISOString(), in_flight: outcome.inFlight, replayed: outcome.replayed })}\n`);
+    } else io.out.write(`${told(outcome)}\n`);
+    return 0;
+  },
+};

@@ -1,0 +1,87 @@
+import { parseArgs } from 'node:util';
+import type { Io } from './io.ts';
+import { UsageError } from './refusal.ts';
+
+export interface OptionSpec {
+  /** Name of the value in the help; a flag has none. */
+  value?: string;
+  repeatable?: boolean;
+  help: string;
+}
+
+/** What a command was called with. */
+export interface Input {
+  args: string[];
+  json: boolean;
+  /** Value of an option; undefined where it was not given. */
+  text: (name: string) => string | undefined;
+  /** @throws UsageError where it was not given. */
+  required: (name: string) => string;
+  list: (name: string) => string[];
+  flag: (name: string) => boolean;
+}
+
+export interface Command {
+  /** One or two words, e.g. `key create`. */
+  name: string;
+  summary: string;
+  args: { name: string; help: string }[];
+  options: Record<string, OptionSpec>;
+  /** Command line without the program's name, and what it does. */
+  examples: [line: string, meaning: string][];
+  /** Returns the exit code: 0 done, 1 refused or found a fault. Throws Refusal and UsageError. */
+  run: (input: Input, io: Io) => Promise<number>;
+}
+
+/** Options of every command. */
+export const GLOBAL_OPTIONS: Record<string, OptionSpec> = {
+  json: { help: 'print JSON for programs, also when refused' },
+  help: { help: 'print this help' },
+};
+
+const parsed = (command: Command, argv: string[]) => {
+  const all = { ...command.options, ...GLOBAL_OPTIONS };
+  const options = Object.fromEntries(Object.entries(all).map(([name, spec]) => [
+    name, { type: spec.value === undefined ? 'boolean' as const : 'string' as const, multiple: spec.repeatable === true, ...(name === 'help' ? { short: 'h' } : {}) },
+  ]));
+  try {
+    return parseArgs({ args: argv, options, allowPositionals: true, strict: true });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (!code?.startsWith('ERR_PARSE_ARGS')) throw error;
+    // The first sentence says what is wrong; the rest is about writing `--`.
+    throw new UsageError(message.split('. ')[0] as string, /'(--?[\w-]+)/.exec(message)?.[1]);
+  }
+};
+
+/** Reads the arguments of a command. @throws UsageError naming the option or argument at fault. */
+export const parseInput = (command: Command, argv: string[]): Input & { help: boolean } => {
+  const { values, positionals } = parsed(command, argv);
+  const given = values as Record<string, string | boolean | (string | boolean)[] | undefined>;
+  const text = (name: string): string | undefined => (typeof given[name] === 'string' ? given[name] : undefined);
+  const help = given['help'] === true;
+  if (!help && positionals.length < command.args.length) {
+    const missing = command.args[positionals.length]?.name;
+    throw new UsageError(`${missing} is missing`, missing);
+  }
+  if (!help && positionals.length > command.args.length) throw new UsageError(`"${positionals[command.args.length]}" is one argument too many`);
+  return {
+    args: positionals, json: given['json'] === true, help, text,
+    required: (name) => {
+      const value = text(name);
+      if (value === undefined || value === '') throw new UsageError(`--${name} is missing`, `--${name}`);
+      return value;
+    },
+    list: (name) => (Array.isArray(given[name]) ? given[name].map(String) : []),
+    flag: (name) => given[name] === true,
+  };
+};
+
+const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** The event id a command was called with. @throws UsageError where it is none. */
+export const eventIdOf = (input: Input): string => {
+  const eventId = input.args[0] ?? '';
+  if (!EVENT_ID.test(eventId)) throw new UsageError('EVENT is not an event id: it looks like evt_ and 26 letters and digits, as the receipt says', 'EVENT');
+  return eventId;
+};

@@ -1,0 +1,53 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { text as readAll } from 'node:stream/consumers';
+import type { Environment } from '../../shared/config/environment.ts';
+import { processEnvironment } from '../../shared/config/engine-config.ts';
+
+/** A stream that text is written to. */
+export interface Output {
+  write: (text: string) => void;
+  isTTY: boolean;
+  /** Current width in columns; asked anew for every drawing, so that a resize is seen. */
+  columns: () => number;
+}
+
+/** Everything a command may touch outside the network. Tests inject their own. */
+export interface Io {
+  out: Output;
+  err: Output;
+  /** All of standard input. */
+  readInput: () => Promise<string>;
+  env: Environment;
+  /** Aborted by Ctrl-C. */
+  signal: AbortSignal;
+  /** Resolves after so many milliseconds, at once when the signal is aborted. */
+  wait: (ms: number) => Promise<void>;
+}
+
+const outputOf = (stream: NodeJS.WriteStream): Output => ({
+  write: (text) => { stream.write(text); },
+  isTTY: stream.isTTY === true,
+  columns: () => (stream.isTTY ? stream.columns : 80),
+});
+
+/** Ctrl-C and SIGTERM ask once to stop; a second one ends the process the usual way. */
+const stopSignal = (): AbortSignal => {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort());
+  return controller.signal;
+};
+
+/** The real surroundings of the process. */
+export const processIo = (): Io => {
+  const signal = stopSignal();
+  // A reader that has gone (`tocsin show … | head`) is no fault of ours.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => { if (error.code === 'EPIPE') process.exit(0); });
+  return {
+    out: outputOf(process.stdout),
+    err: outputOf(process.stderr),
+    readInput: () => readAll(process.stdin),
+    env: processEnvironment(),
+    signal,
+    wait: (ms) => pause(ms, undefined, { signal }).catch(() => undefined),
+  };
+};

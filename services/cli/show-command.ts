@@ -1,0 +1,51 @@
+import { readEntries, readNotification } from '../../shared/ledger/reads.ts';
+import type { Command } from './command.ts';
+import { eventIdOf } from './command.ts';
+import { ENTRY_HEAD, dateTime, entryJson, entryRow } from './entry-lines.ts';
+import type { Entry } from './ledger-session.ts';
+import { notFound, toEntry, withLedger } from './ledger-session.ts';
+import type { NotificationView } from './notification-view.ts';
+import { notificationView } from './notification-view.ts';
+import { table } from './table.ts';
+
+const time = (iso: string | null): string => (iso === null ? '-' : iso.slice(11, 23));
+const day = (iso: string | null): string => (iso === null ? '-' : dateTime(Date.parse(iso)));
+
+const facts = (view: NotificationView): string => {
+  const rows: [string, string][] = [
+    ['notification', view.event_id], ['status', view.status], ['purpose', view.purpose], ['policy', view.policy],
+    ['requested', day(view.requested_at)], ['expires', day(view.expires_at)],
+    ...(view.closed ? [['closed', `${day(view.closed.at)} (${view.closed.reason})`] as [string, string]] : []),
+  ];
+  return rows.map(([name, value]) => `${name.padEnd(13)} ${value}`).join('\n');
+};
+
+const attempts = (view: NotificationView, width: number): string => (view.attempts.length === 0 ? 'No attempt was planned.' : table(
+  ['attempt', 'outcome', 'reason', 'planned', 'submitted', 'settled', 'deadline'],
+  view.attempts.map((one) => [
+    `${one.channel}.${one.sequence}`, one.outcome ?? '-', one.reason ?? '-', time(one.planned_at), time(one.submitted_at), time(one.settled_at), time(one.decision_deadline_at),
+  ]), width));
+
+const page = (view: NotificationView, entries: Entry[], width: number): string =>
+  [facts(view), attempts(view, width), table(ENTRY_HEAD, entries.map(entryRow), width), `Why: npx tocsin explain ${view.event_id}`].join('\n\n');
+
+export const showCommand: Command = {
+  name: 'show',
+  summary: 'what is known of a notification: status, attempts and every entry of its ledger',
+  args: [{ name: 'EVENT', help: 'event id, as the receipt says' }],
+  options: {},
+  examples: [
+    ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'tables for people'],
+    ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --json', 'the public view, with the entries'],
+  ],
+  run: (input, io) => withLedger(io, async (db) => {
+    const eventId = eventIdOf(input);
+    const record = await readNotification(db, { eventId });
+    if (!record) throw notFound(eventId);
+    const view = notificationView(record);
+    const entries = (await readEntries(db, eventId)).map(toEntry);
+    if (input.json) io.out.write(`${JSON.stringify({ ...view, entries: entries.map((entry) => entryJson(eventId, entry)) })}\n`);
+    else io.out.write(`${page(view, entries, io.out.isTTY ? io.out.columns() : Number.POSITIVE_INFINITY)}\n`);
+    return 0;
+  }),
+};

@@ -1,0 +1,122 @@
+import { leaseDuePolls, nextDueAt } from '../../shared/ledger/claims.ts';
+import type { PollClaim } from '../../shared/ledger/claims.ts';
+import { beat } from '../../shared/ledger/heartbeat.ts';
+import { ensurePartitions } from '../../shared/ledger/partitions.ts';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { pollAttempt } from '../../shared/delivery/poll-attempt.ts';
+import type { Relay } from '../../shared/delivery/relay.ts';
+import { sweepDecisions } from '../../shared/delivery/sweep.ts';
+import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
+import type { RunningWorker } from '../../shared/queue/work-job.ts';
+import { EVENTS } from '../../shared/telemetry/events.ts';
+import type { Transport } from '../../shared/transports/transport.ts';
+import { startHeartbeat } from './heartbeat.ts';
+import { createGate } from './gate.ts';
+
+export interface CoordinatorSettings {
+  engine: Engine;
+  queue: QueueBackend;
+  relay: Relay;
+  transports: readonly Transport[];
+  actor: string;
+  pollConcurrency: number;
+  providerTimeoutMs: number;
+}
+
+export interface Coordinator {
+  /** One sweep: due decisions, due polls, the outbox. Resolves when the decisions are committed and the polls handed out. */
+  sweep: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
+/** The distance of the repeated tick; an extra one is laid on the next due instant when that comes sooner. */
+export const TICK_EVERY_MS = 1_000;
+const POLL_BATCH = 500;
+const PARTITIONS_EVERY_MS = 6 * 3_600_000;
+
+const pollJob = (claim: PollClaim) => ({
+  id: `${claim.attemptKey}-p${claim.nextPollAt}`, name: 'poll', payload: { eventId: claim.eventId, attemptKey: claim.attemptKey },
+});
+
+/**
+ * The coordinator: repeatable jobs that take what is due by index. Decisions and polls are two clocks; neither keeps state in
+ * memory, so that a restart resets nothing and any number of coordinators may run.
+ */
+export const startCoordinator = (settings: CoordinatorSettings): Coordinator => {
+  const { engine, queue, relay } = settings;
+  const transports = new Map(settings.transports.map((transport) => [transport.name, transport]));
+  const gate = createGate(settings.pollConcurrency);
+  const poll = (attemptKey: string): Promise<void> => pollAttempt(engine, attemptKey, { transports, actor: settings.actor });
+  const leaseMs = settings.providerTimeoutMs * 2 + 5_000;
+
+  /** Polls go through the queue, so that every coordinator shares them; where the queue is away this one makes them itself. */
+  const handOutPolls = async (): Promise<void> => {
+    for (;;) {
+      const now = engine.now();
+      const claims = await leaseDuePolls(engine.db, { now, leaseUntil: now + leaseMs, limit: POLL_BATCH });
+      if (claims.length === 0) return;
+      try {
+        await queue.addJobs('status-poll', claims.map(pollJob));
+      } catch {
+        for (const { attemptKey } of claims) gate(() => poll(attemptKey)).catch((error: unknown) => engine.log.warn({ event: EVENTS.pollFailed, attempt: attemptKey, error: (error as Error).name }));
+      }
+      if (claims.length < POLL_BATCH) return;
+    }
+  };
+
+  const sweepOnce = async (): Promise<void> => {
+    await sweepDecisions(engine, settings.actor);
+    await handOutPolls();
+    await beat(engine.db, 'sweep', engine.now());
+  };
+  // Ticks that come while a sweep runs share the next one: what became due meanwhile is not missed, and none piles up.
+  let running: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+  const sweep = (): Promise<void> => {
+    const begin = (): Promise<void> => {
+      next = null;
+      running = sweepOnce().finally(() => { running = null; });
+      return running;
+    };
+    if (running === null) return begin();
+    next ??= running.then(begin, begin);
+    return next;
+  };
+
+  const layNextTick = async (): Promise<void> => {
+    const due = await nextDueAt(engine.db, engine.now());
+    const inMs = due === null ? TICK_EVERY_MS : due - engine.now();
+    if (inMs < TICK_EVERY_MS) await queue.addTick(Math.max(0, inMs));
+  };
+  const onTick = async (): Promise<'done'> => {
+    await sweep();
+    relay.wake();
+    await layNextTick();
+    return 'done';
+  };
+
+  const workers: RunningWorker[] = [
+    queue.startWorker('maintenance', { concurrency: 1, lockDurationMs: 30_000, handler: onTick }),
+    queue.startWorker('status-poll', {
+      concurrency: settings.pollConcurrency, lockDurationMs: leaseMs,
+      handler: async ({ payload }) => {
+        await poll(String(payload['attemptKey']));
+        return 'done';
+      },
+    }),
+  ];
+  const heartbeat = startHeartbeat({ engine, queue, relay, sweep, tickEveryMs: TICK_EVERY_MS });
+  const partitions = setInterval(() => {
+    ensurePartitions(engine.db, engine.now()).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'partitions', error: (error as Error).name }));
+  }, PARTITIONS_EVERY_MS);
+  return {
+    sweep,
+    close: async () => {
+      clearInterval(partitions);
+      await heartbeat.close();
+      await Promise.all(workers.map((worker) => worker.close()));
+      await running?.catch(() => undefined);
+      await gate.idle();
+    },
+  };
+};

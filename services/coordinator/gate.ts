@@ -1,0 +1,36 @@
+export interface Gate {
+  <Value>(run: () => Promise<Value>): Promise<Value>;
+  /** Resolves once nothing runs or waits. */
+  idle: () => Promise<void>;
+}
+
+/** Lets at most `width` calls run at a time; the others wait in order. */
+export const createGate = (width: number): Gate => {
+  let inside = 0;
+  const waiting: (() => void)[] = [];
+  const idlers: (() => void)[] = [];
+  const leave = (): void => {
+    inside -= 1;
+    waiting.shift()?.();
+    if (inside === 0 && waiting.length === 0) for (const idler of idlers.splice(0)) idler();
+  };
+  const enter = (): Promise<void> => {
+    if (inside < width) {
+      inside += 1;
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => waiting.push(() => {
+      inside += 1;
+      resolve();
+    }));
+  };
+  const gate = async <Value>(run: () => Promise<Value>): Promise<Value> => {
+    await enter();
+    try {
+      return await run();
+    } finally {
+      leave();
+    }
+  };
+  return Object.assign(gate, { idle: () => (inside === 0 && waiting.length === 0 ? Promise.resolve() : new Promise<void>((resolve) => idlers.push(resolve))) });
+};

@@ -1,0 +1,62 @@
+import { lastBeatAt } from '../../shared/ledger/heartbeat.ts';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import type { Relay } from '../../shared/delivery/relay.ts';
+import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
+import { EVENTS } from '../../shared/telemetry/events.ts';
+
+const LOOK_EVERY_MS = 500;
+/** No finished sweep for this long: the queue was flushed, is away, or its worker is. */
+const SILENT_AFTER_MS = 2_000;
+
+export interface HeartbeatSettings {
+  engine: Engine;
+  queue: QueueBackend;
+  relay: Relay;
+  sweep: () => Promise<void>;
+  tickEveryMs: number;
+}
+
+/**
+ * Each coordinator's own pulse. When the ledger shows no finished sweep for two seconds it makes the schedulers again and
+ * sweeps by itself, so that decisions need Postgres alone. Also how the first tick of a fresh deployment comes about.
+ */
+export const startHeartbeat = (settings: HeartbeatSettings): { close: () => Promise<void> } => {
+  const { engine, queue, relay } = settings;
+  let closed = false;
+  let looking: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout;
+  let scheduling: Promise<void> | null = null;
+
+  // Not awaited: a queue that is away takes its time to say so, and decisions must not wait for it.
+  const schedule = (): void => {
+    scheduling ??= queue.ensureTick(settings.tickEveryMs)
+      .catch((error: unknown) => engine.log.debug({ event: EVENTS.queueAway, error: (error as Error).name }))
+      .finally(() => { scheduling = null; });
+  };
+  const look = async (): Promise<void> => {
+    const last = await lastBeatAt(engine.db, 'sweep');
+    if (last !== null && engine.now() - last < SILENT_AFTER_MS) return;
+    schedule();
+    await settings.sweep();
+    relay.wake();
+    if (last !== null) engine.log.warn({ event: EVENTS.rescued, silent_ms: engine.now() - last });
+  };
+  const loop = (): void => {
+    if (closed) return;
+    looking = look()
+      .catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, error: (error as Error).name }))
+      .finally(() => {
+        if (!closed) timer = setTimeout(loop, LOOK_EVERY_MS);
+      });
+  };
+  schedule();
+  loop();
+  return {
+    close: async () => {
+      closed = true;
+      clearTimeout(timer);
+      await looking;
+      await scheduling;
+    },
+  };
+};

@@ -1,0 +1,23 @@
+import { processEnvironment, readEngineConfig } from '../../shared/config/engine-config.ts';
+import { readCoordinatorConfig, readTransportConfig } from '../../shared/config/worker-config.ts';
+import { openRuntime } from '../../shared/delivery/open-runtime.ts';
+import { EVENTS } from '../../shared/telemetry/events.ts';
+import { startOrExplain } from '../../shared/telemetry/run-until-signal.ts';
+import { openTransport } from '../../shared/transports/open-transports.ts';
+import { startCoordinator } from './coordinator.ts';
+
+await startOrExplain(async () => {
+  const env = processEnvironment();
+  const config = readEngineConfig(env);
+  const { pollConcurrency } = readCoordinatorConfig(env);
+  const transportConfig = readTransportConfig(env);
+  const runtime = await openRuntime(config, 'coordinator');
+  const transports = (['sms', 'email'] as const).map((channel) => openTransport(channel, { ...transportConfig, now: runtime.engine.now }));
+  const coordinator = startCoordinator({ ...runtime, transports, pollConcurrency, providerTimeoutMs: config.providerTimeoutMs, actor: `coordinator-${process.pid}` });
+  runtime.log.info({ event: EVENTS.started, pid: process.pid });
+  return async () => {
+    await coordinator.close();
+    await Promise.all(transports.map((transport) => transport.close()));
+    await runtime.close();
+  };
+});

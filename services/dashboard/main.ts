@@ -1,0 +1,18 @@
+import { processEnvironment, readEngineConfig } from '../../shared/config/engine-config.ts';
+import { readDashboardConfig } from '../../shared/config/intake-config.ts';
+import { openRuntime } from '../../shared/delivery/open-runtime.ts';
+import { EVENTS } from '../../shared/telemetry/events.ts';
+import { startOrExplain } from '../../shared/telemetry/run-until-signal.ts';
+import { startDashboard } from './dashboard.ts';
+
+await startOrExplain(async () => {
+  const env = processEnvironment();
+  const config = readDashboardConfig(env);
+  const runtime = await openRuntime(readEngineConfig(env), 'dashboard');
+  const dashboard = await startDashboard({ engine: runtime.engine, config, log: runtime.log });
+  runtime.log.info({ event: EVENTS.started, url: dashboard.url, pid: process.pid });
+  return async () => {
+    await dashboard.close();
+    await runtime.close();
+  };
+});

@@ -1,0 +1,52 @@
+import type { RequestHandler, Response } from 'express';
+import { z } from 'zod';
+import { closeNotification } from '../../shared/delivery/close-notification.ts';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { findByIdempotencyKey } from '../../shared/ledger/accept-group.ts';
+import { apiKeyOf } from './api-key-auth.ts';
+import { freeText, oneLine, readFields } from './faults.ts';
+import { Problem, notFound } from './problem.ts';
+
+const closeFields = {
+  reason: freeText(500).refine((text) => text.trim() !== '', 'is empty'),
+  // It stands in the ledger for good, so it is a name or an id there, never an address.
+  actor: z.string().regex(/^[A-Za-z][A-Za-z0-9._-]{0,63}$/, 'is not a plain name').nullish(),
+};
+const byId = z.strictObject(closeFields);
+const byKey = z.strictObject({ ...closeFields, idempotency_key: oneLine(200) });
+
+const CURES = {
+  reason: 'give a code such as consumed, accepted, taken or cancelled, or a sentence of at most 500 characters',
+  actor: 'give a name or id of letters, digits, dots, dashes and underscores, without an address, or leave it out',
+  idempotency_key: 'give the key under which the notification was sent',
+};
+
+interface Closing { eventId: string; reason: string; actor?: string | null | undefined; requestId: string }
+
+const close = async (engine: Engine, response: Response, { eventId, reason, actor, requestId }: Closing): Promise<void> => {
+  const { id: keyId, tenant } = apiKeyOf(response);
+  const outcome = await closeNotification(engine, { tenant, eventId, reason, requestId, actor: actor ? `key:${keyId}/${actor}` : `key:${keyId}` });
+  switch (outcome.kind) {
+    case 'not_found': throw notFound();
+    case 'not_open': throw new Problem({ status: 409, code: 'not_open', detail: 'Nothing was ever started for this notification, so there is nothing to close.', members: { event_id: eventId, public_status: outcome.status } });
+    case 'closed':
+      response.set('Cache-Control', 'no-store').json({
+        event_id: eventId, status: outcome.status, closed: { reason: outcome.reason, at: new Date(outcome.closedAt).toISOString() },
+        in_flight: outcome.inFlight, replayed: outcome.replayed,
+      });
+  }
+};
+
+/** `POST /notifications/{event_id}/close`: nothing is submitted any more. Idempotent: the first reason stands. */
+export const closeById = (engine: Engine): RequestHandler<{ event_id: string }> => async (request, response) => {
+  const { reason, actor } = readFields(byId, request.body, CURES);
+  await close(engine, response, { eventId: request.params.event_id, reason, actor, requestId: String(request.id) });
+};
+
+/** `POST /notifications/close`: the same, for who kept the idempotency key and not the event id. */
+export const closeByKey = (engine: Engine): RequestHandler => async (request, response) => {
+  const { idempotency_key: key, reason, actor } = readFields(byKey, request.body, CURES);
+  const found = await findByIdempotencyKey(engine.db, apiKeyOf(response).tenant, key);
+  if (!found) throw notFound();
+  await close(engine, response, { eventId: found.eventId, reason, actor, requestId: String(request.id) });
+};

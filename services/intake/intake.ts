@@ -1,0 +1,91 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import helmet from 'helmet';
+import type { IntakeConfig } from '../../shared/config/intake-config.ts';
+import type { Roster } from '../../shared/content/roster.ts';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import type { Logger } from '../../shared/telemetry/logger.ts';
+import { errorHandler } from './errors.ts';
+import { addHealthRoutes } from './health-routes.ts';
+import { addNotificationRoutes } from './notification-routes.ts';
+import type { Site } from './page.ts';
+import { siteAt } from './page.ts';
+import { PAGES_CSS } from './pages-css.ts';
+import { notFound } from './problem.ts';
+import { addReceiptRoutes } from './receipt-routes.ts';
+import { requestLog } from './request-log.ts';
+import { addRoute } from './routes.ts';
+import { addTicketRoutes } from './ticket-routes.ts';
+
+export interface IntakeSettings {
+  engine: Engine;
+  roster: Roster;
+  config: IntakeConfig;
+  /** Base of the links to the dashboard that notices carry. */
+  dashboardUrl: string;
+  log: Logger;
+}
+
+export interface RunningIntake {
+  url: string;
+  port: number;
+  /** Takes no more requests, lets those under way finish for a moment, and frees the port. */
+  close: () => Promise<void>;
+}
+
+const FINISH_WITHIN_MS = 3_000;
+
+const security = (site: Site) => helmet({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: { defaultSrc: ["'none'"], styleSrc: ["'self'"], imgSrc: ["'self'", 'data:'], formAction: ["'self'"], baseUri: ["'none'"], frameAncestors: ["'none'"] },
+  },
+  referrerPolicy: { policy: 'no-referrer' },
+  // Over plain HTTP on one machine there is nothing to upgrade to.
+  strictTransportSecurity: site.publicUrl.startsWith('https:'),
+});
+
+const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeSettings, site: Site): express.Express => {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('trust proxy', config.trustProxy).set('query parser', 'simple');
+  app.use(...requestLog(log));
+  app.use(security(site));
+  addRoute(app, '/pages.css', { get: [(_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('css').send(PAGES_CSS); }] });
+  addHealthRoutes(app, engine);
+  addTicketRoutes(app, { engine, roster, dashboardUrl: dashboardUrl.replace(/\/+$/, ''), site, demo: config.demo, ticketsPerMinute: config.ticketsPerMinute, log });
+  addReceiptRoutes(app, { engine, site });
+  addNotificationRoutes(app, { engine, site });
+  app.use(() => { throw notFound(); });
+  app.use(errorHandler(site, log));
+  return app;
+};
+
+const stop = async (server: Server): Promise<void> => {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), FINISH_WITHIN_MS);
+  await closed;
+  clearTimeout(timer);
+};
+
+const hostInUrl = (host: string): string => {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+};
+
+/** Starts the HTTP intake. @throws where the port is taken. */
+export const startIntake = async (settings: IntakeSettings): Promise<RunningIntake> => {
+  const { config } = settings;
+  // A client that never finishes its request may not hold a connection for ever.
+  const server = createServer({ requestTimeout: 60_000, headersTimeout: 15_000, keepAliveTimeout: 65_000 });
+  server.listen(config.port, config.host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const url = `http://${hostInUrl(config.host)}:${port}`;
+  server.on('request', createApp(settings, siteAt(config.publicUrl ?? url)));
+  return { url, port, close: () => stop(server) };
+};

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import type { Channel } from '../../shared/domain/words.ts';
+import { normaliseEmail, normalisePhone } from '../../shared/content/address.ts';
+import type { ConsentReference } from '../../shared/delivery/accept-notification.ts';
+import type { Cures } from './faults.ts';
+import { freeText, localeField, oneLine, readAs, readFields, regionField } from './faults.ts';
+import { Problem, faultyFields } from './problem.ts';
+
+/** An intent as the API takes it, checked and normalised. Plain JSON: two equal ones are the same request. */
+export interface NotificationFields {
+  purpose: string;
+  recipient: { ref: string; sms: string | null; email: string | null; region: string; locale: string; timeZone: string | null; consent: ConsentReference[] };
+  variables: Record<string, string>;
+  expiresAt: number | null;
+}
+
+const BASIS = '[a-z][a-z0-9_]{0,63}';
+
+const consentFromText = (text: string): ConsentReference | null => {
+  const match = new RegExp(`^(sms|email):(${BASIS})$`).exec(text);
+  // Where a caller names no record of its own, the request itself is the record.
+  return match ? { channel: match[1] as Channel, basis: match[2] as string, reference: 'request' } : null;
+};
+
+const isTimeZone = (name: string): boolean => {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+  } catch {
+    return false;
+  }
+};
+
+const consent = z.union([
+  readAs(consentFromText, 'is not of the form channel:basis'),
+  z.strictObject({ channel: z.enum(['sms', 'email']), basis: z.string().regex(new RegExp(`^${BASIS}$`)), reference: oneLine(200) }),
+], { error: 'is no consent' });
+
+const schema = z.strictObject({
+  purpose: z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'is not the name of a purpose'),
+  recipient: z.strictObject({
+    ref: oneLine(200),
+    sms: readAs(normalisePhone, 'is not a valid phone number').nullish(),
+    email: readAs(normaliseEmail, 'is not a valid email address').nullish(),
+    region: regionField,
+    locale: localeField,
+    time_zone: z.string().refine(isTimeZone, 'is not a known time zone').nullish(),
+    consent: z.array(consent).max(20, 'has more than 20 entries').default([]),
+  }),
+  subject: oneLine(200).nullish(),
+  variables: z.record(z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'has a name that cannot be'), freeText(20_000)).default({}),
+  artifacts: z.array(z.unknown()).default([]),
+  expires_at: z.iso.datetime({ offset: true, error: 'is not an instant with its offset' }).nullish(),
+  precondition_url: z.string().nullish(),
+});
+
+const CURES: Cures = {
+  purpose: 'name a purpose of this deployment, such as game-support-urgent',
+  recipient: 'give an object with ref, region, locale and at least one of sms and email',
+  'recipient.ref': 'give your own id of the recipient in at most 200 visible characters',
+  'recipient.sms': 'write the number with + and country code, such as +12025550123, or leave it out',
+  'recipient.email': 'write an address such as name@example.com, or leave it out',
+  'recipient.region': 'give two capital letters, such as US or EU',
+  'recipient.locale': 'give a BCP 47 tag, such as en-US or de',
+  'recipient.time_zone': 'give an IANA name, such as Europe/Berlin, or leave it out',
+  'recipient.consent': 'give a list such as ["sms:consent", "email:contract"]',
+  'recipient.consent.*': 'write it as "sms:consent", or as {"channel", "basis", "reference"}',
+  subject: 'give one line of at most 200 characters, or leave it out',
+  variables: 'give an object of names and texts',
+  'variables.*': 'give a text of at most 20,000 characters, under a name of letters, digits and underscores',
+  artifacts: 'give a list, or leave it out',
+  expires_at: 'write it as 2026-11-29T18:30:00Z or with an offset, or leave it out',
+};
+
+const unsupported = (field: string, code: string): Problem =>
+  faultyFields([{ field, problem: 'is not supported by this version', cure: 'leave it out' }], code, 422);
+
+/** Reads the body of `POST /notifications`. @throws Problem 400 naming every fault; 422 for what is not supported. */
+export const readNotificationFields = (body: unknown): NotificationFields => {
+  const { recipient, ...read } = readFields(schema, body, CURES);
+  if (read.artifacts.length > 0) throw unsupported('artifacts', 'artifacts_not_supported');
+  if (read.precondition_url) throw unsupported('precondition_url', 'precondition_not_supported');
+  const sms = recipient.sms ?? null;
+  const email = recipient.email ?? null;
+  if (sms === null && email === null) throw faultyFields([{ field: 'recipient', problem: 'has no address', cure: 'give sms, email or both' }], 'no_address');
+  return {
+    purpose: read.purpose,
+    recipient: { ref: recipient.ref, sms, email, region: recipient.region, locale: recipient.locale, timeZone: recipient.time_zone ?? null, consent: recipient.consent },
+    variables: { ...read.variables, ...(read.subject ? { subject: read.subject } : {}) },
+    expiresAt: read.expires_at ? Date.parse(read.expires_at) : null,
+  };
+};

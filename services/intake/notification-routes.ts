@@ -1,0 +1,54 @@
+import type { RequestHandler, Response, Router } from 'express';
+import { explain } from '../../shared/domain/explain.ts';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { readEntries, readNotification } from '../../shared/ledger/reads.ts';
+import { apiKeyOf, requireApiKey } from './api-key-auth.ts';
+import { closeById, closeByKey } from './closing.ts';
+import { detailsOf, entryView, notificationView } from './notification-view.ts';
+import { postNotification } from './notifications.ts';
+import type { Site } from './page.ts';
+import { notFound } from './problem.ts';
+import { jsonBody } from './read-body.ts';
+import { addRoute } from './routes.ts';
+
+type ForEvent = RequestHandler<{ event_id: string }>;
+const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+const find = async (engine: Engine, eventId: string, response: Response) => {
+  const record = EVENT_ID.test(eventId) ? await readNotification(engine.db, { eventId, tenant: apiKeyOf(response).tenant }) : null;
+  if (!record) throw notFound();
+  return record;
+};
+
+const getOne = (engine: Engine): ForEvent => async (request, response) => {
+  const record = await find(engine, request.params.event_id, response);
+  response.json(notificationView(record, await engine.versions.bind(record.purpose, record.policyVersion)));
+};
+
+const getHistory = (engine: Engine): ForEvent => async (request, response) => {
+  const { eventId } = await find(engine, request.params.event_id, response);
+  response.json({ event_id: eventId, entries: (await readEntries(engine.db, eventId)).map(entryView) });
+};
+
+const getExplanation = (engine: Engine): ForEvent => async (request, response) => {
+  const record = await find(engine, request.params.event_id, response);
+  const [entries, { policy }] = await Promise.all([readEntries(engine.db, record.eventId), engine.versions.bind(record.purpose, record.policyVersion)]);
+  const told = entries.map((entry) => ({ at: entry.at.getTime(), kind: entry.kind, details: detailsOf(entry) }));
+  response.json({ event_id: record.eventId, policy: { purpose: record.purpose, version: record.policyVersion }, explanation: explain(record.current.state, told, policy) });
+};
+
+/** The API: everything in it wants an API key, and shows only what belongs to that key's tenant. */
+export const addNotificationRoutes = (router: Router, { engine, site }: { engine: Engine; site: Site }): void => {
+  const key = requireApiKey(engine.db);
+  const uncached: RequestHandler = (_request, response, next) => {
+    response.set('Cache-Control', 'no-store');
+    next();
+  };
+  const forEvent = (handler: ForEvent): RequestHandler => handler as unknown as RequestHandler;
+  addRoute(router, '/notifications', { post: [key, jsonBody, postNotification(engine, site)] });
+  addRoute(router, '/notifications/close', { post: [key, jsonBody, closeByKey(engine)] });
+  addRoute(router, '/notifications/:event_id', { get: [key, uncached, forEvent(getOne(engine))] });
+  addRoute(router, '/notifications/:event_id/history', { get: [key, uncached, forEvent(getHistory(engine))] });
+  addRoute(router, '/notifications/:event_id/explanation', { get: [key, uncached, forEvent(getExplanation(engine))] });
+  addRoute(router, '/notifications/:event_id/close', { post: [key, jsonBody, forEvent(closeById(engine))] });
+};

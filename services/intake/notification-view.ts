@@ -1,0 +1,52 @@
+import type { AttemptState } from '../../shared/domain/state.ts';
+import { reasonBy } from '../../shared/domain/reasons.ts';
+import { publicStatus } from '../../shared/domain/status.ts';
+import { resolveLocale } from '../../shared/content/template.ts';
+import type { BoundVersions } from '../../shared/delivery/versions.ts';
+import { templateKey } from '../../shared/delivery/versions.ts';
+import type { EntryRecord, NotificationRecord } from '../../shared/ledger/reads.ts';
+
+const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+
+/** Reasons of a close that say that the person acted; a cancelled intent is closed and not completed. */
+const COMPLETING: ReadonlySet<string> = new Set(['consumed', 'accepted', 'taken', 'completed', 'resolved']);
+
+const attemptView = (attempt: AttemptState) => ({
+  attempt_key: attempt.key, channel: attempt.channel, sequence: attempt.sequence, step: attempt.step, origin: attempt.origin,
+  outcome: attempt.state, reason: attempt.reason, reason_by: attempt.reason && reasonBy(attempt.reason),
+  planned_at: iso(attempt.plannedAt), queued_at: iso(attempt.queuedAt), submitted_at: iso(attempt.submittedAt), settled_at: iso(attempt.settledAt),
+  decision_deadline_at: iso(attempt.decisionDeadlineAt),
+});
+
+const templateView = (record: NotificationRecord, { policy, templates }: BoundVersions) => {
+  const step = policy.steps[record.current.state.attempts.at(-1)?.step ?? 0];
+  const template = step && templates.get(templateKey(step.template, step.templateVersion));
+  return template ? { owner: template.owner, name: template.name, version: template.version, locale: resolveLocale(template, record.locale) } : null;
+};
+
+/**
+ * The public view of a notification, neutral of providers. All of it comes from one row, the state, so that status and
+ * attempts always agree. `template` is that of the newest attempt, or of the first step.
+ */
+export const notificationView = (record: NotificationRecord, bound: BoundVersions) => {
+  const { state, updatedAt } = record.current;
+  return {
+    event_id: record.eventId, status: publicStatus(state), ...(state.rejected === null ? {} : { reason: state.rejected }),
+    paused: false, closed: state.closed && { reason: state.closed.reason, at: iso(state.closed.at) },
+    completed_at: state.closed && COMPLETING.has(state.closed.reason) ? iso(state.closed.at) : null,
+    purpose: record.purpose, policy: { purpose: record.purpose, version: record.policyVersion }, template: templateView(record, bound),
+    requested_at: record.requestedAt.toISOString(), expires_at: record.expiresAt.toISOString(),
+    steps: state.steps.map(({ channel, phase, reason }) => ({ channel, phase, reason })),
+    attempts: state.attempts.map(attemptView), settled_at: iso(state.settledAt), updated_at: updatedAt.toISOString(),
+  };
+};
+
+/** The details of an entry, from its stored canonical text. */
+export const detailsOf = (entry: EntryRecord): Record<string, unknown> => (JSON.parse(entry.body) as { details: Record<string, unknown> }).details;
+
+/** One ledger entry as it is shown; `body` and the hashes let anyone check the chain. */
+export const entryView = (entry: EntryRecord) => ({
+  version: entry.version, kind: entry.kind, at: entry.at.toISOString(), actor: entry.actor, request_id: entry.requestId, attempt_key: entry.attemptKey,
+  from: entry.fromState, to: entry.toState, policy_version: entry.policyVersion, details: detailsOf(entry),
+  body: entry.body, prev_hash: Buffer.from(entry.prevHash).toString('hex'), hash: Buffer.from(entry.hash).toString('hex'),
+});

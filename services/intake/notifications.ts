@@ -1,0 +1,56 @@
+import type { RequestHandler } from 'express';
+import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { publicStatus } from '../../shared/domain/status.ts';
+import { readNotification } from '../../shared/ledger/reads.ts';
+import { apiKeyOf } from './api-key-auth.ts';
+import { keyHeader } from './idempotency-key.ts';
+import { readNotificationFields } from './notification-fields.ts';
+import type { Site } from './page.ts';
+import { Problem, faultyFields } from './problem.ts';
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+interface Receipt { eventId: string; status: string; reason: string | null; receivedAt: number }
+
+const receiptBody = (site: Site, { eventId, status, reason, receivedAt }: Receipt) => ({
+  event_id: eventId, status, received_at: iso(receivedAt), status_url: `${site.publicUrl}/notifications/${eventId}`, ...(reason === null ? {} : { reason }),
+});
+
+const replayed = async (engine: Engine, eventId: string): Promise<Receipt> => {
+  const notification = await readNotification(engine.db, { eventId });
+  if (!notification) throw new Error('a replayed notification is not in the ledger');
+  const { state } = notification.current;
+  return { eventId, status: publicStatus(state), reason: state.rejected, receivedAt: notification.requestedAt.getTime() };
+};
+
+const keyMissing = () => faultyFields([{ field: 'Idempotency-Key', problem: 'is missing', cure: 'send a header of 1 to 200 visible ASCII characters, such as a UUID, and the same one when you try again' }], 'idempotency_key_required');
+
+/** `POST /notifications`: accepts an intent; the same key and body again are the same notification. */
+export const postNotification = (engine: Engine, site: Site): RequestHandler => async (request, response) => {
+  const { id: keyId, tenant } = apiKeyOf(response);
+  const idempotencyKey = keyHeader(request);
+  if (idempotencyKey === null) throw keyMissing();
+  const fields = readNotificationFields(request.body);
+  const outcome = await acceptNotification(engine, {
+    tenant, idempotencyKey, fingerprintOf: fields, purpose: fields.purpose, recipient: fields.recipient, variables: () => fields.variables,
+    expiresAt: fields.expiresAt, artifacts: [], requestId: String(request.id), actor: `key:${keyId}`, ticket: null,
+  });
+  response.set('Cache-Control', 'no-store');
+  switch (outcome.kind) {
+    case 'accepted':
+      response.status(202).json(receiptBody(site, outcome));
+      return;
+    case 'replayed':
+      response.status(200).json({ ...receiptBody(site, await replayed(engine, outcome.eventId)), replayed: true });
+      return;
+    case 'conflict':
+      throw new Problem({ status: 409, code: 'idempotency_key_reused', detail: 'This key came before with another body, and that notification stands. Send another intent under another key.', members: { event_id: outcome.eventId } });
+    case 'unknown_purpose': {
+      const fault = { field: 'purpose', problem: 'is not known here', cure: `use one of ${outcome.known.join(', ')}` };
+      throw new Problem({ ...faultyFields([fault], 'unknown_purpose', 422).details, members: { known_purposes: outcome.known } });
+    }
+    case 'expiry_too_short':
+      throw faultyFields([{ field: 'expires_at', problem: 'comes too soon for the steps of this purpose', cure: `give at least ${Math.ceil(outcome.leastMs / 1000)} seconds from now, or leave it out` }], 'expiry_too_short', 422);
+  }
+};

@@ -1,0 +1,36 @@
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** Text as HTML shows it, in content and in quoted attributes. */
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
+
+/** Where the pages are reached. */
+export interface Site {
+  /** Absolute base of links that leave the house, without a slash at its end. */
+  publicUrl: string;
+  /** Path of that base, without a slash at its end; links inside a page start with it, so that they work under any host name. */
+  basePath: string;
+}
+
+/** A site by its base. @throws TypeError where that is no URL. */
+export const siteAt = (url: string): Site => {
+  const publicUrl = url.replace(/\/+$/, '');
+  return { publicUrl, basePath: new URL(publicUrl).pathname.replace(/\/+$/, '') };
+};
+
+export interface PageContent { title: string; main: string; refreshSeconds?: number | undefined }
+
+/** A whole page around its content, which is HTML already. */
+export const page = (site: Site, { title, main, refreshSeconds }: PageContent): string => `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex"><meta name="color-scheme" content="light dark">${refreshSeconds === undefined ? '' : `<meta http-equiv="refresh" content="${refreshSeconds}">`}
+<title>${escapeHtml(title)}</title><link rel="stylesheet" href="${escapeHtml(site.basePath)}/pages.css"><link rel="icon" href="data:,"></head>
+<body><header class="top"><a href="${escapeHtml(site.basePath)}/">Player support</a></header>
+<main>
+${main}
+</main></body></html>`;
+
+/** An instant for people, in UTC. */
+export const shownTime = (at: number): string => {
+  const iso = new Date(at).toISOString();
+  return `<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
+};

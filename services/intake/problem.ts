@@ -1,0 +1,42 @@
+import { STATUS_CODES } from 'node:http';
+
+/** One field at fault: what is wrong with it, and what to do. */
+export interface Fault { field: string; problem: string; cure: string }
+
+export interface ProblemDetails {
+  status: number;
+  /** Stable; what a client may branch on. */
+  code: string;
+  /** What happened and what to do, for a person. Never holds what was sent. */
+  detail: string;
+  faults?: Fault[];
+  headers?: Record<string, string>;
+  /** Further members of the answer, e.g. the known purposes. */
+  members?: Record<string, unknown>;
+}
+
+/** A request that is answered with RFC 9457 problem details. */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly details: ProblemDetails;
+
+  constructor(details: ProblemDetails) {
+    super(details.code);
+    this.details = details;
+  }
+}
+
+/** The body of `application/problem+json`. `field` repeats the first field at fault. */
+export const problemBody = ({ status, code, detail, faults = [], members = {} }: ProblemDetails): Record<string, unknown> => ({
+  type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, code, detail,
+  ...(faults[0] ? { field: faults[0].field, errors: faults } : {}), ...members,
+});
+
+const sentence = ({ field, problem, cure }: Fault): string => `${field === '' ? 'The body' : field} ${problem}: ${cure}.`;
+
+/** Some fields are at fault: 400, or 422 where they are well-formed and break a rule. */
+export const faultyFields = (faults: Fault[], code: string, status = 400): Problem =>
+  new Problem({ status, code, detail: faults.map(sentence).join(' '), faults });
+
+/** The one answer for an unknown id, for an id of another tenant, and for a path that nothing answers. */
+export const notFound = (): Problem => new Problem({ status: 404, code: 'not_found', detail: 'There is nothing here. Check the address, and that the id belongs to this account.' });

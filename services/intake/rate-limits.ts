@@ -1,0 +1,29 @@
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { Problem } from './problem.ts';
+
+export interface TicketLimits {
+  /** Counts a ticket of a client address. @throws Problem 429. */
+  byAddress: (address: string) => Promise<void>;
+  /** Counts a ticket of a player. @throws Problem 429. */
+  byPlayer: (player: string) => Promise<void>;
+}
+
+/** One household has one IPv6 network of 64 bits, and every address in it. */
+const networkOf = (address: string): string => (address.includes(':') && !address.startsWith('::ffff:') ? address.split(':').slice(0, 4).join(':') : address);
+
+const count = async (limiter: RateLimiterMemory, key: string): Promise<void> => {
+  try {
+    await limiter.consume(key);
+  } catch (refusal) {
+    if (!(refusal instanceof RateLimiterRes)) throw refusal;
+    const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
+    throw new Problem({ status: 429, code: 'too_many_requests', detail: `Too many tickets in a short time. Send it again in ${seconds} seconds.`, headers: { 'Retry-After': String(seconds) } });
+  }
+};
+
+/** Limits of this process, per minute. */
+export const createTicketLimits = (perMinute: { address: number; player: number }): TicketLimits => {
+  const address = new RateLimiterMemory({ keyPrefix: 'address', points: perMinute.address, duration: 60 });
+  const player = new RateLimiterMemory({ keyPrefix: 'player', points: perMinute.player, duration: 60 });
+  return { byAddress: (key) => count(address, networkOf(key)), byPlayer: (key) => count(player, key) };
+};

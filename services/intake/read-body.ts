@@ -1,0 +1,101 @@
+import express from 'express';
+import type { Request, RequestHandler } from 'express';
+import { Problem } from './problem.ts';
+
+const LIMIT_BYTES = 256 * 1024;
+const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+
+const malformed = (code: 'malformed_json' | 'malformed_form', detail: string): Problem => new Problem({ status: 400, code, detail });
+
+/** Takes the media type apart; refuses another charset than UTF-8, in which JSON has to be. */
+const mediaTypeOf = (request: Request, accepted: readonly string[]): string => {
+  const [type = '', ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';').map((part) => part.trim());
+  const charset = parameters.find((one) => one.startsWith('charset='))?.slice('charset='.length).replaceAll('"', '');
+  if (accepted.includes(type) && (charset === undefined || charset === 'utf-8' || charset === 'utf8')) return type;
+  throw new Problem({
+    status: 415, code: 'unsupported_content_type', detail: `This body is not understood. Send ${accepted.join(' or ')}, in UTF-8.`,
+    headers: { Accept: accepted.join(', ') }, members: { accepted },
+  });
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw malformed('malformed_json', text.trim() === '' ? 'The body is empty. Send a JSON object.' : 'The body is not valid JSON. Correct it and send it again.');
+  }
+};
+
+/** `contact[sms]` and `contact.sms` are the same field of a form. */
+const setField = (target: Record<string, unknown>, name: string, value: string): void => {
+  const [key = '', member, ...deeper] = name.replace(/\[([^\]]*)\]/g, '.$1').split('.');
+  if (deeper.length > 0 || [key, member].includes('__proto__')) throw malformed('malformed_form', 'A field of the form has a name that cannot be. Correct it.');
+  if (member === undefined) {
+    if (Object.hasOwn(target, key)) throw malformed('malformed_form', 'A field stands twice in the form. Send each once.');
+    target[key] = value;
+    return;
+  }
+  const inner = Object.hasOwn(target, key) ? target[key] : (target[key] = {});
+  if (typeof inner !== 'object') throw malformed('malformed_form', 'A field stands twice in the form. Send each once.');
+  setField(inner as Record<string, unknown>, member, value);
+};
+
+/** Not URLSearchParams: that one replaces what is no UTF-8, and a text is kept as it came or refused. */
+const parseForm = (text: string): Record<string, unknown> => {
+  const fields: Record<string, unknown> = {};
+  for (const pair of text.split('&').filter((one) => one !== '')) {
+    const cut = pair.indexOf('=');
+    try {
+      const [name, value] = [cut < 0 ? pair : pair.slice(0, cut), cut < 0 ? '' : pair.slice(cut + 1)].map((part) => decodeURIComponent(part.replaceAll('+', ' '))) as [string, string];
+      // A form sends every field it shows; an empty one was not filled in.
+      if (value !== '' || name === 'message') setField(fields, name, value);
+    } catch (error) {
+      if (error instanceof URIError) throw malformed('malformed_form', 'The form is not properly encoded. Encode it as UTF-8 with percent signs.');
+      throw error;
+    }
+  }
+  return fields;
+};
+
+const decode = (bytes: unknown): string => {
+  if (!Buffer.isBuffer(bytes)) return '';
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw malformed('malformed_json', 'The body is not UTF-8. Encode it as UTF-8 and send it again.');
+  }
+};
+
+const raw = express.raw({ type: () => true, limit: LIMIT_BYTES });
+
+/** What the body parser refuses. It reads a body that is too long to its end first, so that the client gets the answer. */
+const refused = (error: unknown): unknown => {
+  const { status, type } = (error ?? {}) as { status?: number; type?: string };
+  if (type === 'entity.too.large') return new Problem({ status: 413, code: 'body_too_large', detail: `The body has more than ${LIMIT_BYTES / 1024} KB. Shorten it.`, members: { limit_bytes: LIMIT_BYTES } });
+  if (status === 415) return new Problem({ status: 415, code: 'unsupported_encoding', detail: 'This content encoding is not understood. Send the body as it is, or with gzip, deflate or br.', headers: { 'Accept-Encoding': 'gzip, deflate, br' } });
+  if (status !== undefined && status >= 400 && status < 500) return malformed('malformed_json', 'The body could not be read. Send it again, whole.');
+  return error;
+};
+
+const bodyReader = (accepted: readonly string[]): RequestHandler => (request, response, next) => {
+  const type = mediaTypeOf(request, accepted);
+  raw(request, response, (error?: unknown) => {
+    if (error !== undefined) {
+      next(refused(error));
+      return;
+    }
+    try {
+      const text = decode(request.body);
+      request.body = type === FORM_TYPE ? parseForm(text) : parseJson(text);
+      next();
+    } catch (problem) {
+      next(problem);
+    }
+  });
+};
+
+/** Reads a JSON body. */
+export const jsonBody = bodyReader([JSON_TYPE]);
+/** Reads a JSON or a form-encoded body; `contact.sms` and `contact[sms]` become members. */
+export const jsonOrFormBody = bodyReader([JSON_TYPE, FORM_TYPE]);

@@ -1,0 +1,44 @@
+import { processEnvironment } from '../../shared/config/engine-config.ts';
+import { readStandaloneConfig } from '../../shared/config/standalone-config.ts';
+import { runUntilSignal } from '../../shared/telemetry/run-until-signal.ts';
+import { ensureDataDir } from './data-dir.ts';
+import { acquireOwnerLock } from './owner-lock.ts';
+import { startStandalone } from './standalone.ts';
+
+const say = (line: string): void => { process.stdout.write(`${line}\n`); };
+
+try {
+  const startedAt = performance.now();
+  const env = processEnvironment();
+  const config = readStandaloneConfig(env);
+  await ensureDataDir(config.dataDir);
+  const lock = await acquireOwnerLock(config.dataDir);
+  if ('heldBy' in lock) {
+    const { pid, since, url } = lock.heldBy;
+    process.stderr.write(`Tocsin is already running on ${config.dataDir}: process ${pid} since ${since}${url ? `, intake ${url}` : ''}.\nStop it first, or set TOCSIN_DATA_DIR to another folder (and the ports to free ones).\n`);
+    process.exit(2);
+  }
+  const starting = startStandalone(env, config, say);
+  // A signal that comes while it starts is obeyed once what was begun can be undone.
+  runUntilSignal(async () => {
+    await starting.then((running) => running.close(), () => undefined);
+    await lock.release();
+    say('Stopped.');
+  }, 30_000);
+  const { file } = await starting.catch(async (error: unknown) => {
+    await lock.release();
+    throw error;
+  });
+  say(`
+Tocsin is ready (${((performance.now() - startedAt) / 1000).toFixed(1)} s).
+
+  Support form    ${file.intake}/
+  Sandbox inbox   ${file.sandbox}/            (what the providers received)
+  Dashboard       ${file.dashboard}/            (user ${file.operator.user}, password ${file.operator.password})
+
+Post the form, then follow its notification:  npx tocsin watch EVENT_ID
+Stop with Ctrl-C.`);
+} catch (error) {
+  process.stderr.write(`Tocsin did not start: ${(error as Error).message}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,132 @@
+import type { Environment } from '../../shared/config/environment.ts';
+import { readVariables } from '../../shared/config/environment.ts';
+import { readEngineConfig } from '../../shared/config/engine-config.ts';
+import { readDashboardConfig, readIntakeConfig } from '../../shared/config/intake-config.ts';
+import { readSandboxConfig } from '../../shared/config/sandbox-config.ts';
+import type { StandaloneConfig } from '../../shared/config/standalone-config.ts';
+import { readCoordinatorConfig, readTransportConfig } from '../../shared/config/worker-config.ts';
+import { loadRoster } from '../../shared/content/roster.ts';
+import { openRuntime } from '../../shared/delivery/open-runtime.ts';
+import type { Runtime } from '../../shared/delivery/open-runtime.ts';
+import { findApiKey, insertApiKey } from '../../shared/ledger/api-keys.ts';
+import { APP_ROLE } from '../../shared/ledger/database.ts';
+import { migrate } from '../../shared/ledger/migrate.ts';
+import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
+import { apiKeyIdOf, generateApiKey, hashApiKey } from '../../shared/security/api-key.ts';
+import { generateKeyRingText } from '../../shared/security/key-ring.ts';
+import { openTransport } from '../../shared/transports/open-transports.ts';
+import { startCoordinator } from '../coordinator/coordinator.ts';
+import { startDashboard } from '../dashboard/dashboard.ts';
+import { startDelivery } from '../delivery/delivery.ts';
+import { startIntake } from '../intake/intake.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import { ensureDataDir, keptSecret, makePassword, removeStandaloneFile, writeStandaloneFile } from './data-dir.ts';
+import type { StandaloneFile } from './data-dir.ts';
+import { createClosers } from './closers.ts';
+import { keepPostgres } from './keep-postgres.ts';
+import { armFaultPoint, faultPoint } from '../../shared/telemetry/fault-points.ts';
+
+export interface RunningStandalone { file: StandaloneFile; close: () => Promise<void> }
+
+const apiKeyFor = async (runtime: Runtime, dataDir: string): Promise<string> => {
+  const text = await keptSecret(dataDir, 'api-key', () => generateApiKey().text);
+  const hash = Buffer.from(hashApiKey(text), 'hex');
+  if (!(await findApiKey(runtime.engine.db, hash))) {
+    await insertApiKey(runtime.engine.db, { id: apiKeyIdOf(text) ?? 'standalone', hash, tenant: 'default', label: 'standalone', now: runtime.engine.now() });
+  }
+  return text;
+};
+
+/** Fills in what a newcomer need not know: keys, demo mode, and the sandbox as provider unless another one is named. */
+const fillIn = async (env: Environment, config: StandaloneConfig, found: { databaseUrl: string; sandbox: { httpUrl: string; smtpUrl: string; accountSid: string; authToken: string }; dashboardPort: string }): Promise<Environment> => ({
+  TOCSIN_DEMO: '1', TWILIO_FROM: '+12025550100', MAIL_FROM: 'Tocsin <tocsin@example.com>',
+  TWILIO_BASE_URL: found.sandbox.httpUrl, TWILIO_ACCOUNT_SID: found.sandbox.accountSid, TWILIO_AUTH_TOKEN: found.sandbox.authToken, SMTP_URL: found.sandbox.smtpUrl,
+  DASHBOARD_PORT: found.dashboardPort,
+  TOCSIN_KEYS: await keptSecret(config.dataDir, 'keys', generateKeyRingText),
+  OPERATOR_PASSWORD: await keptSecret(config.dataDir, 'operator-password', makePassword),
+  ...Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== '')),
+  DATABASE_URL: found.databaseUrl, LOG_LEVEL: config.logLevel,
+});
+
+/**
+ * Starts everything in this process: Postgres (embedded unless DATABASE_URL names another), sandbox, intake, both delivery
+ * workers, coordinator and dashboard, and says in `standalone.json` where they are once all of them answer.
+ */
+export const startStandalone = async (env: Environment, config: StandaloneConfig, say: (line: string) => void): Promise<RunningStandalone> => {
+  await ensureDataDir(config.dataDir);
+  const closers = createClosers();
+  try {
+    return await startAll(env, config, { say, closers });
+  } catch (error) {
+    await closers.closeAll();
+    throw error;
+  }
+};
+
+const startAll = async (env: Environment, config: StandaloneConfig, { say, closers }: { say: (line: string) => void; closers: ReturnType<typeof createClosers> }): Promise<RunningStandalone> => {
+  const { TOCSIN_KILL_AT: killAt } = readVariables(env, ['TOCSIN_KILL_AT']);
+  if (killAt !== undefined) armFaultPoint(killAt);
+  const sandboxConfig = readSandboxConfig(env as NodeJS.ProcessEnv);
+  const sandbox = await startSandbox(sandboxConfig.receiptLogPath === undefined ? withoutLog(sandboxConfig) : { ...sandboxConfig, receiptLogPath: sandboxConfig.receiptLogPath });
+  closers.add(() => sandbox.close());
+  const databaseUrl = config.databaseUrl ?? await embedded(config, { say, closers });
+  await migrate(databaseUrl, { onApplied: (name) => say(`migrated: ${name}`), beforeCommit: () => faultPoint('mid-migration') });
+  if (config.redisUrl === undefined) await migrateQueueSchema(databaseUrl, APP_ROLE);
+  const dashboardPort = await freePortWhereZero(env['DASHBOARD_PORT'] || '3001');
+  const full = await fillIn(env, config, { databaseUrl, dashboardPort, sandbox: { ...sandbox, accountSid: sandboxConfig.accountSid, authToken: sandboxConfig.authToken } });
+  const engineConfig = readEngineConfig(full);
+  const runtime = await openRuntime({ ...engineConfig, killAt: undefined }, 'standalone');
+  closers.add(() => runtime.close());
+  const dashboardConfig = readDashboardConfig(full);
+  const services = await startServices(full, runtime, { engineConfig, dashboardConfig, closers });
+  const file: StandaloneFile = {
+    intake: services.intake.url, dashboard: services.dashboard.url, sandbox: sandbox.httpUrl, smtp: sandbox.smtpUrl, database: databaseUrl,
+    queue: runtime.queue.kind === 'redis' ? (config.redisUrl as string) : 'postgres', api_key: await apiKeyFor(runtime, config.dataDir), operator: dashboardConfig.operator,
+  };
+  closers.add(() => removeStandaloneFile(config.dataDir));
+  await writeStandaloneFile(config.dataDir, file);
+  return { file, close: () => closers.closeAll() };
+};
+
+const withoutLog = ({ receiptLogPath: _none, ...rest }: ReturnType<typeof readSandboxConfig>) => rest;
+
+const embedded = async (config: StandaloneConfig, { say, closers }: { say: (line: string) => void; closers: ReturnType<typeof createClosers> }): Promise<string> => {
+  const postgres = await keepPostgres({ dataDir: config.dataDir, say });
+  closers.add(() => postgres.close());
+  return postgres.url;
+};
+
+interface ServiceParts { engineConfig: ReturnType<typeof readEngineConfig>; dashboardConfig: ReturnType<typeof readDashboardConfig>; closers: ReturnType<typeof createClosers> }
+
+const startServices = async (env: Environment, runtime: Runtime, { engineConfig, dashboardConfig, closers }: ServiceParts) => {
+  const { engine, queue, relay, log } = runtime;
+  const transportConfig = { ...readTransportConfig(env), now: engine.now };
+  const sms = openTransport('sms', transportConfig);
+  const email = openTransport('email', transportConfig);
+  closers.add(async () => { await Promise.all([sms.close(), email.close()]); });
+  const common = { engine, queue, submitStartWithinMs: engineConfig.submitStartWithinMs, providerTimeoutMs: engineConfig.providerTimeoutMs };
+  const { DELIVERY_CONCURRENCY: concurrency } = readVariables(env, ['DELIVERY_CONCURRENCY']);
+  for (const transport of [sms, email]) {
+    const worker = startDelivery({ ...common, channel: transport.channel, transport, concurrency, actor: `delivery-${transport.channel}` });
+    closers.add(() => worker.close());
+  }
+  const coordinator = startCoordinator({ ...common, relay, transports: [sms, email], actor: 'coordinator', pollConcurrency: readCoordinatorConfig(env).pollConcurrency });
+  closers.add(() => coordinator.close());
+  const dashboard = await startDashboard({ engine, config: dashboardConfig, log });
+  closers.add(() => dashboard.close());
+  const intake = await startIntake({ engine, roster: loadRoster(engineConfig.policyDir), config: readIntakeConfig(env), dashboardUrl: engineConfig.dashboardUrl, log });
+  closers.add(() => intake.close());
+  return { intake, dashboard };
+};
+
+/** Links in messages name the dashboard before it listens, so that a free port is chosen beforehand. */
+const freePortWhereZero = async (port: string): Promise<string> => {
+  if (port !== '0') return port;
+  const { createServer } = await import('node:net');
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject).listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(String(typeof address === 'object' && address ? address.port : 0)));
+    });
+  });
+};

@@ -1,0 +1,99 @@
+import type { EngineConfig } from '../config/engine-config.ts';
+import { loadPolicies } from '../content/policy-file.ts';
+import { loadTemplates } from '../content/template-file.ts';
+import { createDatabaseClock } from '../ledger/database-clock.ts';
+import { APP_ROLE, openDatabase } from '../ledger/database.ts';
+import type { Database } from '../ledger/database.ts';
+import { missingMigrations } from '../ledger/migrate.ts';
+import { publishVersions } from '../ledger/versions.ts';
+import { checkRedis } from '../queue/check-redis.ts';
+import { openQueueBackend } from '../queue/queue-backend.ts';
+import type { QueueBackend } from '../queue/queue-backend.ts';
+import { parseKeyRing } from '../security/key-ring.ts';
+import { REDACT_PATHS } from '../security/redact.ts';
+import { EVENTS } from '../telemetry/events.ts';
+import { armFaultPoint } from '../telemetry/fault-points.ts';
+import { createLogger } from '../telemetry/logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { CARRIERS } from '../transports/carriers.ts';
+import { createEngine } from './engine.ts';
+import type { Engine } from './engine.ts';
+import { createRelay } from './relay.ts';
+import type { Relay } from './relay.ts';
+
+/** What a process needs to take part: engine, queues and relay on their real parts. */
+export interface Runtime { engine: Engine; queue: QueueBackend; relay: Relay; log: Logger; actor: string; close: () => Promise<void> }
+
+const CLOCK_EVERY_MS = 30_000;
+
+/** The database lacks migrations: nothing may run on it yet. */
+export class NotMigratedError extends Error {
+  override readonly name = 'NotMigratedError';
+}
+
+/** A provider call plus the fence must end before the ledger calls its outcome unknown. @throws where a policy's clocks do not allow that. */
+const checkSubmitLimits = (policies: ReturnType<typeof loadPolicies>, config: EngineConfig): void => {
+  const least = config.submitStartWithinMs + config.providerTimeoutMs + 500;
+  for (const policy of policies) {
+    for (const step of policy.steps) {
+      if (step.submitLimitMs < least) {
+        throw new Error(`policy ${policy.purpose} ${policy.version}, step ${step.name}: submit_limit is ${step.submitLimitMs} ms, but SUBMIT_START_WITHIN_MS and PROVIDER_TIMEOUT_MS need ${least} ms; raise submit_limit or lower PROVIDER_TIMEOUT_MS`);
+      }
+    }
+  }
+};
+
+const refuseUnmigrated = async (db: Database): Promise<void> => {
+  const missing = await missingMigrations(async (text) => (await db.pool.query(text)).rows);
+  if (missing.length > 0) throw new NotMigratedError(`the database lacks ${missing.length} migration(s), first ${missing[0]}: run \`npx tocsin migrate\``);
+};
+
+const checkQueue = async (config: EngineConfig, log: Logger): Promise<void> => {
+  if (config.redisUrl === undefined) return;
+  // A Redis that is away at boot is no reason not to start: accepting and deciding need Postgres alone.
+  const findings = await checkRedis(config.redisUrl).catch(() => []);
+  const fatal = findings.find((finding) => finding.level === 'error');
+  if (fatal) throw new Error(fatal.message);
+  for (const finding of findings) log.warn({ event: EVENTS.started, code: finding.code }, finding.message);
+};
+
+/**
+ * Opens the runtime of a service: checks the schema, publishes the shipped versions, and connects the queues.
+ * @throws NotMigratedError; errors that name the file or variable at fault.
+ */
+export const openRuntime = async (config: EngineConfig, service: string, destination?: Parameters<typeof createLogger>[0]['destination']): Promise<Runtime> => {
+  const log = createLogger({ level: config.logLevel, service, redactPaths: REDACT_PATHS, ...(destination ? { destination } : {}) });
+  if (config.killAt !== undefined) armFaultPoint(config.killAt);
+  const ring = parseKeyRing(config.keys);
+  const policies = loadPolicies(config.policyDir);
+  const templates = loadTemplates(config.templateDir);
+  checkSubmitLimits(policies, config);
+  const db = openDatabase({ url: config.databaseUrl, poolSize: config.poolSize, onPoolError: (error) => log.warn({ event: EVENTS.databaseAway, error: error.message }) });
+  try {
+    const clock = createDatabaseClock(db);
+    await clock.refresh();
+    await refuseUnmigrated(db);
+    await publishVersions(db, { policies, templates: templates.map((template) => ({ name: template.name, version: template.version, definition: template })), now: clock.now() });
+    await checkQueue(config, log);
+    const clockTimer = setInterval(() => void clock.refresh().catch(() => undefined), CLOCK_EVERY_MS);
+    clockTimer.unref();
+    const queue = openQueueBackend({
+      databaseUrl: config.databaseUrl, roleName: APP_ROLE, ...(config.redisUrl === undefined ? {} : { redisUrl: config.redisUrl }),
+      onError: (error, where) => log.warn({ event: EVENTS.queueAway, where, error: error.message }),
+    });
+    const relay = createRelay({ db, queue, now: clock.now, log });
+    const engine = createEngine({ db, ring, carriers: CARRIERS, sender: config.sender, log, now: clock.now, onEnqueued: () => relay.wake() });
+    return {
+      engine, queue, relay, log, actor: service,
+      close: async () => {
+        clearInterval(clockTimer);
+        await relay.close();
+        await queue.close();
+        await db.close();
+      },
+    };
+  } catch (error) {
+    await db.close().catch(() => undefined);
+    throw error;
+  }
+};

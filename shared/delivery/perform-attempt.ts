@@ -1,0 +1,102 @@
+import type { AttemptKey } from '../domain/words.ts';
+import { parseAttemptKey } from '../domain/words.ts';
+import type { Command } from '../domain/decide.ts';
+import type { RenderedMessage } from '../domain/words.ts';
+import type { SubmitResult } from '../domain/provider-answers.ts';
+import { findAttempt } from '../domain/state.ts';
+import { stepOf } from '../domain/clocks.ts';
+import { startRefusal } from '../domain/submissions.ts';
+import type { Loaded } from '../ledger/load.ts';
+import { faultPoint } from '../telemetry/fault-points.ts';
+import { EVENTS } from '../telemetry/events.ts';
+import type { Transport } from '../transports/transport.ts';
+import { decideAndAppend } from './decide-and-append.ts';
+import type { Engine } from './engine.ts';
+import { sealRaw } from './observe.ts';
+import { renderFor } from './payload.ts';
+import { untilDatabaseIsBack } from './until-database-is-back.ts';
+import type { BoundVersions } from './versions.ts';
+
+export interface PerformSettings {
+  transport: Transport;
+  /** Most milliseconds between the commit of `SubmissionStarted` and the first byte of the call. */
+  submitStartWithinMs: number;
+  actor: string;
+}
+
+/** What a worker's job came to: done, or to be run again at an instant. */
+export type Performed = 'done' | { retryAtMs: number };
+
+interface Started { submission: number; message: RenderedMessage; fencedFrom: number }
+
+/**
+ * The command that starts a submission, or refuses it for good: the message is rendered again, and one that differs from the
+ * hash fixed at planning is a dead letter, never a call (invariant 7).
+ */
+const startCommand = (engine: Engine, key: AttemptKey, rendered: { message: RenderedMessage | null }) => (loaded: Loaded, bound: BoundVersions): Command => {
+  const attempt = findAttempt(loaded.state, key);
+  if (!attempt || attempt.state !== 'queued') return { kind: 'start_submission', attempt: key };
+  const render = renderFor(engine, loaded, bound, { step: stepOf(bound.policy, attempt.step), attemptKey: key, plannedAt: attempt.plannedAt });
+  if (!render.ok) return { kind: 'refuse_to_submit', attempt: key, reason: render.reason === 'payload_destroyed' ? 'payload_destroyed' : 'render_drift' };
+  if (render.hash !== attempt.renderHash) return { kind: 'refuse_to_submit', attempt: key, reason: 'render_drift' };
+  rendered.message = render.message;
+  return { kind: 'start_submission', attempt: key };
+};
+
+const start = async (engine: Engine, key: AttemptKey, eventId: string, settings: PerformSettings): Promise<Started | Performed> => {
+  const rendered: { message: RenderedMessage | null } = { message: null };
+  let fencedFrom = 0;
+  const command = startCommand(engine, key, rendered);
+  const result = await decideAndAppend(engine, eventId, {
+    provenance: { actor: settings.actor, requestId: `start-${key}-${Math.round(engine.monotonic())}-${engine.random().toString(36).slice(2, 8)}` },
+    command: (loaded, bound) => {
+      // Before the append, so that a pause anywhere from here on counts.
+      fencedFrom = engine.monotonic();
+      return command(loaded, bound);
+    },
+  });
+  if (result.kind === 'not_found') return 'done';
+  const started = result.kind === 'appended' ? result.decision.transitions.find(({ transition }) => transition.kind === 'SubmissionStarted') : undefined;
+  if (started?.transition.kind === 'SubmissionStarted' && rendered.message) {
+    return { submission: started.transition.details.submission, message: rendered.message, fencedFrom };
+  }
+  const state = result.kind === 'appended' ? result.decision.state : result.state;
+  const refusal = startRefusal(state, key, engine.now());
+  engine.log.debug({ event: EVENTS.submissionRefused, attempt: key, refusal });
+  const retryAt = findAttempt(state, key)?.retryAt ?? null;
+  return refusal === 'not_yet' && retryAt !== null ? { retryAtMs: Date.now() + Math.max(1, retryAt - engine.now()) } : 'done';
+};
+
+/** A transport never throws for a provider's sake; where it does all the same, nothing is known of the call. */
+const submit = async (engine: Engine, key: AttemptKey, started: Started, settings: PerformSettings): Promise<SubmitResult> => {
+  try {
+    return await settings.transport.submit({
+      attemptKey: key, message: started.message, mayStart: () => engine.monotonic() - started.fencedFrom <= settings.submitStartWithinMs,
+    });
+  } catch (error) {
+    engine.log.error({ event: EVENTS.submissionRefused, attempt: key, error: (error as Error).name });
+    return { kind: 'unknown', reason: 'lost_response' };
+  }
+};
+
+/**
+ * Performs one attempt: load, decide, append `SubmissionStarted`, call the provider once, append what came of it. A job that
+ * comes twice, late or for an attempt that was superseded finds the ledger ahead of it and does nothing. The outcome is
+ * recorded however long the database is away; if the process dies first, the rescue books it as unknown.
+ */
+export const performAttempt = async (engine: Engine, key: AttemptKey, settings: PerformSettings): Promise<Performed> => {
+  const parts = parseAttemptKey(key);
+  if (!parts) return 'done';
+  const started = await start(engine, key, parts.eventId, settings);
+  if (started === 'done' || 'retryAtMs' in started) return started;
+  faultPoint('submission-started');
+  const result = await submit(engine, key, started, settings);
+  faultPoint('answer-received');
+  await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {
+    provenance: { actor: settings.actor, requestId: `submit-${key}-${started.submission}` },
+    command: () => ({ kind: 'record_submission', attempt: key, submission: started.submission, result }),
+    enrich: sealRaw(engine, parts.eventId, 'raw' in result ? result.raw : undefined),
+  }));
+  return 'done';
+};
+

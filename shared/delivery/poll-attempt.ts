@@ -1,0 +1,61 @@
+import type { AttemptKey } from '../domain/words.ts';
+import { parseAttemptKey, referenceOf } from '../domain/words.ts';
+import type { AttemptState } from '../domain/state.ts';
+import { findAttempt, isReconciling } from '../domain/state.ts';
+import type { Command } from '../domain/decide.ts';
+import type { RawAnswer } from '../domain/provider-answers.ts';
+import type { Loaded } from '../ledger/load.ts';
+import { EVENTS } from '../telemetry/events.ts';
+import type { Transport } from '../transports/transport.ts';
+import { decideAndAppend } from './decide-and-append.ts';
+import type { Engine } from './engine.ts';
+import { sealRaw } from './observe.ts';
+import { addressOf } from './payload.ts';
+import { untilDatabaseIsBack } from './until-database-is-back.ts';
+
+export interface PollSettings {
+  /** By provider name. */
+  transports: ReadonlyMap<string, Transport>;
+  actor: string;
+}
+
+interface Reading { command: Command; raw: RawAnswer | undefined }
+
+const failure = { kind: 'read_failed', reason: 'read_failed', retryAfterMs: null } as const;
+
+/** Asks the provider: by its own id where we have one, by our reference where the submission's fate is unknown. */
+const ask = async (engine: Engine, loaded: Loaded, attempt: AttemptState, transport: Transport): Promise<Reading | null> => {
+  const to = addressOf(engine.ring, loaded, attempt.channel) ?? '';
+  const log = (error: unknown) => engine.log.error({ event: EVENTS.pollFailed, attempt: attempt.key, error: (error as Error).name });
+  if (attempt.state === 'submitted' && attempt.providerMessageId !== null && transport.readStatus) {
+    const reading = await transport.readStatus({ attemptKey: attempt.key, providerMessageId: attempt.providerMessageId, to }).catch((error: unknown) => { log(error); return failure; });
+    return { command: { kind: 'record_status', attempt: attempt.key, reading }, raw: 'raw' in reading ? reading.raw : undefined };
+  }
+  if (attempt.state === 'submitted_unknown' && transport.lookUp) {
+    const result = await transport.lookUp({
+      attemptKey: attempt.key, reference: referenceOf(attempt.key), to, from: engine.sender[attempt.channel], submissionStartedAt: attempt.submissionStartedAt ?? attempt.plannedAt,
+    }).catch((error: unknown) => { log(error); return failure; });
+    return { command: { kind: 'record_look_up', attempt: attempt.key, result }, raw: 'raw' in result ? result.raw : undefined };
+  }
+  return null;
+};
+
+/**
+ * Makes one due poll or look-up and records what it brought. The reading is decided on against the state as it is then, not
+ * as it was when the question was asked. A poll that is no longer due does nothing.
+ */
+export const pollAttempt = async (engine: Engine, key: AttemptKey, settings: PollSettings): Promise<void> => {
+  const parts = parseAttemptKey(key);
+  const loaded = parts ? await engine.load(parts.eventId) : null;
+  const attempt = loaded ? findAttempt(loaded.state, key) : null;
+  if (!parts || !loaded || !attempt || !isReconciling(attempt) || attempt.nextPollAt === null || attempt.nextPollAt > engine.now()) return;
+  const transport = settings.transports.get(attempt.provider);
+  if (!transport) return;
+  const reading = await ask(engine, loaded, attempt, transport);
+  if (!reading) return;
+  await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {
+    provenance: { actor: settings.actor, requestId: `poll-${key}-${attempt.polls + attempt.failedReads + 1}` },
+    command: () => reading.command,
+    enrich: sealRaw(engine, parts.eventId, reading.raw),
+  }));
+};

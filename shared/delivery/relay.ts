@@ -1,0 +1,65 @@
+import type { Database } from '../ledger/database.ts';
+import { moveOutbox } from '../ledger/claims.ts';
+import type { OutboxRow } from '../ledger/claims.ts';
+import type { QueueBackend } from '../queue/queue-backend.ts';
+import { attemptJobId } from '../queue/queue-names.ts';
+import type { WorkJob } from '../queue/work-job.ts';
+import { parseAttemptKey } from '../domain/words.ts';
+import { faultPoint } from '../telemetry/fault-points.ts';
+import { EVENTS } from '../telemetry/events.ts';
+import type { Logger } from '../telemetry/logger.ts';
+
+const BATCH = 500;
+
+export interface Relay {
+  /** Says that rows may be waiting; returns at once. */
+  wake: () => void;
+  /** Moves what is waiting; resolves once a pass found no more, rejects where queue or database is away. */
+  drain: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
+const jobOf = (row: OutboxRow, now: number): WorkJob => ({
+  id: attemptJobId(row.attemptKey, row.generation), name: 'attempt',
+  payload: { eventId: row.eventId, channel: row.channel, sequence: parseAttemptKey(row.attemptKey)?.sequence ?? 1 },
+  delayMs: Math.max(0, row.notBeforeAt - now),
+});
+
+/**
+ * Moves outbox rows into the channel queues: enqueued first, removed after, so that a crash in between enqueues twice at
+ * worst, which the ledger makes harmless. Where the queue is away the rows stay; the coordinator's sweep comes back to them.
+ */
+export const createRelay = (settings: { db: Database; queue: QueueBackend; now: () => number; log: Logger }): Relay => {
+  let running: Promise<void> | null = null;
+  let again = false;
+  let closed = false;
+
+  const enqueue = async (rows: OutboxRow[]): Promise<void> => {
+    const now = settings.now();
+    await Promise.all((['sms', 'email'] as const).map((channel) =>
+      settings.queue.addJobs(channel, rows.filter((row) => row.channel === channel).map((row) => jobOf(row, now)))));
+    faultPoint('outbox-enqueued');
+  };
+  const pass = async (): Promise<void> => {
+    do {
+      again = false;
+      while (!closed && (await moveOutbox(settings.db, BATCH, enqueue)) === BATCH);
+    } while (again && !closed);
+  };
+  const drain = (): Promise<void> => {
+    if (closed) return Promise.resolve();
+    again = true;
+    running ??= pass().finally(() => { running = null; });
+    return running;
+  };
+  return {
+    wake: () => {
+      drain().catch((error: unknown) => settings.log.warn({ event: EVENTS.relayFailed, error: (error as Error).name }));
+    },
+    drain,
+    close: async () => {
+      closed = true;
+      await running?.catch(() => undefined);
+    },
+  };
+};

@@ -1,0 +1,106 @@
+import type { AttemptState, NotificationState } from './state.ts';
+import type { OnUnknown } from './policy.ts';
+import type { DetailsOf, Moment } from './explain-words.ts';
+import { attemptIn, attemptName, channelName, instant, listed, policyName, reasonText, waitingChannels } from './explain-words.ts';
+
+/** Whether something of an attempt has reached, or may have reached, its recipient. */
+const mayHaveArrived = (attempt: AttemptState): boolean =>
+  attempt.submittedAt !== null || attempt.state === 'submitting' || attempt.state === 'submitted_unknown';
+
+const ON_UNKNOWN: Record<OnUnknown, string> = {
+  hold: 'hold, so it is never sent again on a guess',
+  replay: 'replay, so the same attempt key may go again, and only inside the window in which the provider drops duplicates',
+  resubmit_if_absent: 'resubmit_if_absent, so it may go again only after repeated look-ups have not found it',
+};
+
+/** Planned, by policy or by an operator. */
+export const tellPlanned = (d: DetailsOf<'AttemptPlanned'>, { at, after }: Moment): string => {
+  const by = d.origin === 'operator' ? 'by an operator' : `as step ${d.step + 1} of policy ${policyName(after)}`;
+  return `${attemptName(d.attempt)} was planned at ${instant(at)} ${by}, with template ${d.template}/${d.template_version} and the decision deadline ${instant(d.decision_deadline_at)}`;
+};
+
+/** Could not be rendered. */
+export const tellRenderFailed = (d: DetailsOf<'AttemptRenderFailed'>, { at, after }: Moment): string =>
+  `${attemptName(d.attempt)}, step ${d.step + 1} of policy ${policyName(after)}, could not be rendered at ${instant(at)} (${reasonText(d.reason)}): it was never sent and is a dead letter that an operator must look at`;
+
+/** Accepted by the provider. */
+export const tellAccepted = (d: DetailsOf<'SubmissionAccepted'>, { at, before }: Moment): string => {
+  const attempt = attemptIn(before, d.attempt);
+  const started = attempt.submissionStartedAt ?? at;
+  const more = d.final ? '; this transport says nothing more, so *sent* is all that can be known of it' : '';
+  return `${attemptName(d.attempt)} was submitted to ${attempt.provider} at ${instant(started)} (submission ${d.submission}) and taken there at ${instant(at)}${more}`;
+};
+
+/** Not processed, tried again. */
+export const tellDeferred = (d: DetailsOf<'SubmissionDeferred'>, { at }: Moment): string =>
+  `submission ${d.submission} of ${attemptName(d.attempt)} was definitely not processed at ${instant(at)} (${reasonText(d.reason)}), so it is tried again under the same attempt key, not before ${instant(d.retry_at)}`;
+
+/** Recorded, but the call was not made. */
+export const tellAbandoned = (d: DetailsOf<'SubmissionAbandoned'>, { at }: Moment): string =>
+  `submission ${d.submission} of ${attemptName(d.attempt)} was recorded, but its call was not made, since too long had passed in between (${d.reason}, ${instant(at)}); nothing was sent by it, and it is tried again`;
+
+/** Sent or not? */
+export const tellUnknown = (d: DetailsOf<'SubmissionOutcomeUnknown'>, { at, before, policy }: Moment): string => {
+  const attempt = attemptIn(before, d.attempt);
+  const choice = policy.steps[attempt.step]?.onUnknown ?? 'hold';
+  const search = attempt.canLookUp ? 'the provider is searched for it by its reference' : 'this provider cannot be searched for it';
+  return `whether submission ${d.submission} of ${attemptName(d.attempt)} was sent is unknown since ${instant(at)} (${reasonText(d.reason)}). `
+    + `Policy ${policyName(before)} says on_unknown: ${ON_UNKNOWN[choice]}; ${search} until ${instant(before.reconcileUntil)}`;
+};
+
+/** Found at the provider by our own reference. */
+export const tellAdopted = (d: DetailsOf<'AttemptAdopted'>, { at }: Moment): string =>
+  `a look-up by its reference found ${attemptName(d.attempt)} at the provider at ${instant(at)}, as *${d.outcome}*: it was adopted, and nothing was sent again`;
+
+/** Confirmed, in time or late. */
+export const tellDelivered = (d: DetailsOf<'AttemptDelivered'>, { at, before, end }: Moment): string => {
+  const attempt = attemptIn(before, d.attempt);
+  const confirmed = `${attemptName(d.attempt)} was confirmed *delivered* at ${instant(at)} (heard by ${d.source})`;
+  if (attempt.superseded) {
+    const others = end.attempts.filter((other) => other.step > attempt.step && mayHaveArrived(other)).map((other) => channelName(other.channel));
+    if (others.length === 0) return `${confirmed}, after a later channel had been claimed`;
+    return `${confirmed}, late: ${listed(others)} had been claimed before. Both stand and nothing is retracted; this is a double contact`;
+  }
+  const spared = waitingChannels(before).map(channelName);
+  return spared.length > 0 ? `${confirmed}, so ${listed(spared)} was not needed` : confirmed;
+};
+
+/** Ended in a definite failure. */
+export const tellFailed = (d: { attempt: string; reason: DetailsOf<'AttemptUndelivered'>['reason']; source: string }, { at, before, after }: Moment): string => {
+  const attempt = attemptIn(after, d.attempt);
+  const late = attemptIn(before, d.attempt).superseded ? ', after a later channel had been claimed' : '';
+  return `${attemptName(d.attempt)} ended as *${attempt.state}* at ${instant(at)} (${reasonText(d.reason)}; heard by ${d.source})${late}`;
+};
+
+/** Stopped, waits for an operator. */
+export const tellDeadLettered = (d: DetailsOf<'AttemptDeadLettered'>, { at, before }: Moment): string => {
+  const { submissions } = attemptIn(before, d.attempt);
+  return `${attemptName(d.attempt)} stopped at ${instant(at)} after ${submissions} submission(s) (${reasonText(d.reason)}); it is a dead letter that an operator must look at`;
+};
+
+const CANCELLED: Partial<Record<string, string>> = {
+  superseded: 'nothing of it was at the provider when the later channel was claimed, so it can no longer reach anyone',
+  closed: 'the notification was closed before anything of it was at the provider',
+};
+
+/** Cancelled before anything was sent. */
+export const tellCancelled = (d: DetailsOf<'AttemptCancelled'>, { at }: Moment): string =>
+  `${attemptName(d.attempt)} was cancelled at ${instant(at)} (${d.reason})${CANCELLED[d.reason] ? `: ${CANCELLED[d.reason]}` : ''}`;
+
+/** An observation is told only where it came too late to count. */
+export const tellObserved = (d: DetailsOf<'StatusObserved'>, { at }: Moment): string | null => {
+  if (d.outcome === 'several') return `a look-up at ${instant(at)} found several messages that could be ${attemptName(d.attempt)}, so none was adopted and it stays unknown`;
+  if (d.counts || d.outcome === 'not_found' || d.outcome === 'unknown') return null;
+  return `at ${instant(at)} the provider still said *${d.outcome}* about ${attemptName(d.attempt)} (${d.source}); it came too late to count, is kept, and changed nothing`;
+};
+
+/** What is awaited of an attempt that is still live; null once it is not. */
+export const tellLive = (attempt: AttemptState, state: NotificationState): string | null => {
+  const name = attemptName(attempt.key);
+  if (attempt.state === 'submitting') return `a submission of ${name} was started at ${instant(attempt.submissionStartedAt ?? attempt.plannedAt)}; its answer is awaited until ${instant(attempt.outcomeDueAt ?? attempt.plannedAt)}, and is unknown after that`;
+  if (attempt.state === 'planned' || attempt.state === 'queued') return `${name} is ${attempt.state}, and nothing of it is at the provider yet`;
+  if (attempt.settledAt !== null || (attempt.state !== 'submitted' && attempt.state !== 'submitted_unknown')) return null;
+  const heard = attempt.evidence ? `the provider last said *${attempt.evidence.outcome}* about ${name}, at ${instant(attempt.evidence.at)}` : `the provider has said nothing about ${name}`;
+  const next = attempt.nextPollAt === null ? `it can be corrected until ${instant(state.reconcileUntil)}` : `it is asked again at ${instant(attempt.nextPollAt)}`;
+  return `${heard}; ${next}`;
+};

@@ -1,0 +1,120 @@
+import type { Instant } from './words.ts';
+import type { Policy } from './policy.ts';
+import type { NotificationState } from './state.ts';
+import { emptyState } from './state.ts';
+import type { Transition } from './transitions.ts';
+import { attemptOf } from './transitions.ts';
+import { evolve } from './evolve.ts';
+import { tellClaim, tellDeadline, tellLook } from './explain-claim.ts';
+import {
+  tellAbandoned, tellAccepted, tellAdopted, tellCancelled, tellDeadLettered, tellDeferred, tellDelivered, tellFailed, tellLive, tellObserved,
+  tellPlanned, tellRenderFailed, tellUnknown,
+} from './explain-attempt.ts';
+import type { Moment } from './explain-words.ts';
+import { attemptName, channelName, instant, listed, policyName, reasonText, sentence, waitingChannels } from './explain-words.ts';
+
+/** An entry of the ledger as it is read back. */
+export interface ExplainedEntry { at: Instant; kind: string; details: Record<string, unknown> }
+
+const SKIPPED: Partial<Record<string, string>> = {
+  no_address: 'the recipient has no address for it',
+  no_consent: 'there is no consent or other basis that the policy accepts for it',
+  throttled: 'its destination had had too many of late',
+};
+
+const tellStart = (t: Extract<Transition, { kind: 'NotificationAccepted' }>, { at, after }: Moment): string => {
+  const channels = t.details.steps.map(channelName);
+  const order = t.details.strategy === 'all' ? `${listed(channels)} at once` : channels.join(', then ');
+  return `the notification was accepted at ${instant(at)} under policy ${policyName(after)} (strategy ${t.details.strategy}: ${order}); it expires at ${instant(t.details.expires_at)}`;
+};
+
+const tellClosed = (t: Extract<Transition, { kind: 'NotificationClosed' }>, { at, before }: Moment): string => {
+  const spared = waitingChannels(before).map(channelName);
+  return `the notification was closed at ${instant(at)} (${t.details.reason}): nothing is submitted any more${spared.length > 0 ? `, and ${listed(spared)} was not used` : ''}`
+    + (t.details.in_flight ? '. One call was in flight at that instant and may still arrive' : '');
+};
+
+const tellExpired = ({ at, before }: Moment): string => {
+  const spared = waitingChannels(before).map(channelName);
+  return `the notification expired at ${instant(at)}: nothing is started any more${spared.length > 0 ? `, and ${listed(spared)} was not used` : ''}`;
+};
+
+/** The sentence of one entry; null for entries that explain nothing by themselves. */
+const tell = (t: Transition, moment: Moment): string | null => {
+  const { at, after } = moment;
+  switch (t.kind) {
+    case 'NotificationAccepted': return tellStart(t, moment);
+    case 'PolicyRejected': return `the notification was refused at ${instant(at)} (${t.details.reason}): policy ${policyName(after)} does not cover the recipient's region, so no channel was used`;
+    case 'StepSkipped': {
+      const why = SKIPPED[t.details.reason];
+      return `${channelName(t.details.channel)}, step ${t.details.step + 1} of policy ${policyName(after)}, was skipped at ${instant(at)} (${t.details.reason})${why ? `: ${why}` : ''}`;
+    }
+    case 'FallbackClaimed': return tellClaim(t.details, moment);
+    case 'AttemptPlanned': return tellPlanned(t.details, moment);
+    case 'AttemptRenderFailed': return tellRenderFailed(t.details, moment);
+    case 'AttemptCancelled': return tellCancelled(t.details, moment);
+    case 'AttemptExpired': return `${attemptName(t.details.attempt)} expired at ${instant(at)} before anything of it was at the provider`;
+    case 'AttemptDeadLettered': return tellDeadLettered(t.details, moment);
+    case 'SubmissionAccepted': return tellAccepted(t.details, moment);
+    case 'SubmissionDeferred': return tellDeferred(t.details, moment);
+    case 'SubmissionAbandoned': return tellAbandoned(t.details, moment);
+    case 'SubmissionOutcomeUnknown': return tellUnknown(t.details, moment);
+    case 'AttemptAdopted': return tellAdopted(t.details, moment);
+    case 'StatusObserved': return tellObserved(t.details, moment);
+    case 'LookRequested': return tellLook(t.details, moment);
+    case 'AttemptDelivered': return tellDelivered(t.details, moment);
+    case 'AttemptUndelivered':
+    case 'AttemptRejected':
+    case 'AttemptSuppressed': return tellFailed(t.details, moment);
+    case 'DeadlinePassed': return tellDeadline(t.details, moment);
+    case 'ReconciliationEnded': return `the grace for hearing more of ${attemptName(t.details.attempt)} ended at ${instant(at)}; it stays *${moment.before.attempts.find((one) => one.key === t.details.attempt)?.state}* for good`;
+    case 'NotificationClosed': return tellClosed(t, moment);
+    case 'NotificationExpired': return tellExpired(moment);
+    case 'NotificationSettled': return `the notification settled at ${instant(at)} as *${t.details.status}*`;
+    case 'AttemptQueued':
+    case 'AttemptRequeued':
+    case 'SubmissionStarted':
+    case 'StatusReadFailed': return null;
+  }
+};
+
+/** Entries that matter by their number: told once, where the first of them stands. */
+const tellCounted = (t: Transition, all: readonly ExplainedEntry[], told: Set<string>): string | null => {
+  const key = attemptOf(t);
+  if ((t.kind !== 'AttemptRequeued' && t.kind !== 'StatusReadFailed') || key === null || told.has(`${t.kind} ${key}`)) return null;
+  told.add(`${t.kind} ${key}`);
+  const same = all.filter((entry) => entry.kind === t.kind && entry.details['attempt'] === key);
+  const last = instant(same.at(-1)?.at ?? 0);
+  if (t.kind === 'AttemptRequeued') return `${attemptName(key)} was put into its queue again ${same.length} time(s), under the same job id, since no worker had started it (last at ${last})`;
+  return `${same.length} status read(s) of ${attemptName(key)} failed (last at ${last}; ${reasonText(t.details.reason)}); a failed read is no evidence and claims nothing`;
+};
+
+/** What stands open: live attempts, and channels that may yet be claimed. */
+const tellOpen = (state: NotificationState): string[] => {
+  if (state.settledAt !== null || state.rejected) return [];
+  const live = state.attempts.flatMap((attempt) => tellLive(attempt, state) ?? []);
+  const deciding = state.attempts.at(-1);
+  const waiting = waitingChannels(state).map((channel) => (deciding
+    ? `${channelName(channel)} was not used so far: whether it is claimed is decided by what is known of ${attemptName(deciding.key)}, at ${instant(deciding.lookUntil ?? deciding.decisionDeadlineAt)} at the latest`
+    : `${channelName(channel)} was not used so far`));
+  return [...live, ...waiting];
+};
+
+/**
+ * Says in words why each channel was or was not used: policy version, cause and observation of every decision, in the order
+ * of the ledger, and what is still open at the end. Pure; names codes and instants (UTC) only, never an address or a text.
+ * `state` must be the fold of `entries`. Throws where the entries contradict themselves.
+ */
+export const explain = (state: NotificationState, entries: readonly ExplainedEntry[], policy: Policy): string[] => {
+  let before = emptyState(state.eventId);
+  const told = new Set<string>();
+  const sentences: string[] = [];
+  for (const { at, kind, details } of entries) {
+    const transition = { kind, details } as unknown as Transition;
+    const after = evolve(before, { at, transition });
+    const text = tell(transition, { at, before, after, end: state, policy }) ?? tellCounted(transition, entries, told);
+    if (text !== null) sentences.push(sentence(text));
+    before = after;
+  }
+  return [...sentences, ...tellOpen(state).map(sentence)];
+};

@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Command } from '../../shared/domain/decide.ts';
+import { decide } from '../../shared/domain/decide.ts';
+import { evolve } from '../../shared/domain/evolve.ts';
+import { nextDecideAt } from '../../shared/domain/lifecycle.ts';
+import { REASONS } from '../../shared/domain/reasons.ts';
+import type { AttemptState, NotificationState } from '../../shared/domain/state.ts';
+import { emptyState, findAttempt, hasFailed, isLive, isUnsubmitted } from '../../shared/domain/state.ts';
+import type { Stamped } from '../../shared/domain/transitions.ts';
+import type { Decision, DecisionInput } from '../../shared/domain/work.ts';
+import { checkTransition, openTally } from './entry-rules.ts';
+
+/** One decision as the checks see it. */
+export interface Decided { before: NotificationState; command: Command; decision: Decision; input: DecisionInput }
+
+/** Says by name which promise of the design was broken. */
+export class BrokenInvariant extends Error {}
+
+export const must = (holds: boolean, invariant: string, about?: unknown): void => {
+  if (!holds) throw new BrokenInvariant(about === undefined ? invariant : `${invariant}: ${JSON.stringify(about)}`);
+};
+
+const frozenFields = ({ state, settledAt, reason, evidence, providerMessageId, submissions }: AttemptState) => ({ state, settledAt, reason, evidence, providerMessageId, submissions });
+
+const attemptRules = (attempt: AttemptState, { before, decision: { state }, input: { now } }: Decided): void => {
+  const was = findAttempt(before, attempt.key);
+  if (was && was.settledAt !== null) must(isDeepStrictEqual(frozenFields(was), frozenFields(attempt)), 'an attempt that ended never changes (inv. 8)', [was, attempt]);
+  const end = attempt.state === 'delivered' || attempt.state === 'submitted' || isLive(attempt);
+  must(end || (attempt.reason !== null && attempt.reason in REASONS), 'every end has a reason', attempt);
+  must(!isUnsubmitted(attempt) || !attempt.superseded, 'a claim leaves no earlier attempt unsubmitted (inv. 10)', attempt);
+  must(!isUnsubmitted(attempt) || now < state.expiresAt, 'nothing waits to be submitted once expired (inv. 5)', attempt);
+  must(!isUnsubmitted(attempt) || state.closed === null, 'nothing waits to be submitted once closed (inv. 9)', attempt);
+  must(attempt.state !== 'submitting' || (attempt.outcomeDueAt as number) > now || was?.state !== 'submitting', 'a lost worker is rescued', attempt);
+  must(attempt.nextPollAt === null || attempt.nextPollAt < state.reconcileUntil, 'no poll after the grace', attempt);
+  must(attempt.nextPollAt === null || isLive(attempt), 'only a live attempt is polled', attempt);
+};
+
+const stateRules = (decided: Decided): void => {
+  const { before, decision: { state, transitions }, input: { now } } = decided;
+  must(state.version === before.version + transitions.length, 'versions are gapless (inv. 2)');
+  must(before.version === 0 || (state.expiresAt === before.expiresAt && state.reconcileUntil === before.reconcileUntil), 'expiry never moves (inv. 5)');
+  must(isDeepStrictEqual(JSON.parse(JSON.stringify(state)), state), 'the state is plain JSON');
+  for (const channel of ['sms', 'email']) {
+    must(state.attempts.filter((attempt) => attempt.channel === channel && isLive(attempt)).length <= 1, 'one live attempt per channel (inv. 3)', channel);
+  }
+  for (const attempt of state.attempts) attemptRules(attempt, decided);
+  const next = nextDecideAt(state);
+  must(next === null || next > now, 'the next decision lies ahead', { next, now });
+  must(next !== null || state.settledAt !== null, 'an unsettled notification has a next decision');
+  must(state.settledAt === null || !state.attempts.some(isLive), 'settled means that nothing is live');
+  must(state.settledAt === null || !state.steps.some((step) => step.phase === 'waiting'), 'settled means that nothing waits');
+};
+
+/** No more may follow from the same instant: what the decision did not do at once would wait for its next alarm. */
+const isExhaustive = ({ decision, input }: Decided): boolean => decide({ kind: 'tick' }, decision.state, input).transitions.length === 0;
+
+const answerRules = ({ before, command, decision }: Decided): void => {
+  if (command.kind === 'record_submission' && command.result.kind === 'unknown') {
+    const was = findAttempt(before, command.attempt);
+    const is = findAttempt(decision.state, command.attempt);
+    must(!is || !was || hasFailed(was) || !hasFailed(is), 'unknown is never called failed', is);
+  }
+};
+
+/** Checks every decision of one notification against the invariants, in order. Throws BrokenInvariant. */
+export const openChecks = (eventId: string): ((decided: Decided) => void) => {
+  const tally = openTally();
+  let replayed = emptyState(eventId);
+  return (decided) => {
+    const { decision } = decided;
+    for (const stamped of JSON.parse(JSON.stringify(decision.transitions)) as Stamped[]) {
+      const next = evolve(replayed, stamped);
+      checkTransition(tally, { ...decided, stamped, from: replayed, to: next });
+      replayed = next;
+    }
+    must(isDeepStrictEqual(replayed, decision.state), 'the state is the fold of the ledger (inv. 4)');
+    stateRules(decided);
+    answerRules(decided);
+    must(isExhaustive(decided), 'a decision leaves nothing undone', decided.command);
+  };
+};

@@ -1,0 +1,124 @@
+import fc from 'fast-check';
+import type { Channel } from '../../shared/domain/words.ts';
+import type { EscalateWhen } from '../../shared/domain/policy.ts';
+import { nextDecideAt } from '../../shared/domain/lifecycle.ts';
+import type { LookUpResult, StatusReading, SubmitResult } from '../../shared/domain/provider-answers.ts';
+import { isReconciling } from '../../shared/domain/state.ts';
+import type { Carrier } from '../../shared/domain/work.ts';
+import { CARRIERS, examplePolicy } from './policies.ts';
+import type { World } from './world.ts';
+import { START, abandoned, accepted, deferred, found, lost, notFound, openWorld, readFailed, reads, rejected, suppressed, unavailable } from './world.ts';
+
+const SUBMIT: SubmitResult[] = [accepted(), accepted(), accepted(), accepted('SM0002'), deferred(), deferred(20_000), deferred(3_600_000), rejected, suppressed, unavailable, lost, lost, abandoned];
+const READ: StatusReading[] = [reads('pending'), reads('pending'), reads('accepted'), reads('delivered'), reads('undelivered'), reads('rejected'), reads('suppressed'), reads('unknown'), notFound, readFailed(), readFailed(45_000)];
+const LOOK: LookUpResult[] = [found('pending'), found('accepted'), found('delivered'), found('undelivered'), found('pending', 'SM0009'), { kind: 'none' }, { kind: 'none' }, { kind: 'several', matches: 2 }, readFailed()];
+
+const ACTS = ['wake', 'wake', 'wake', 'work', 'work', 'work', 'work', 'answer', 'answer', 'answer', 'poll', 'poll', 'poll', 'stray', 'wait', 'wait', 'leap', 'tick', 'refuse', 'close'] as const;
+
+/** What happens next, and three free numbers that say how. */
+export interface Act { kind: (typeof ACTS)[number]; pick: number; draw: number; repeat: boolean }
+export interface Life {
+  escalateWhen: EscalateWhen[]; strategy: 'escalate' | 'all'; order: Channel[]; canLookUp: boolean; emailByPoll: boolean; jitter: number;
+  renderFails: Channel | null; barred: Channel | null; expiresInMs: number; seed: number; acts: Act[];
+}
+
+const act: fc.Arbitrary<Act> = fc.record({ kind: fc.constantFrom(...ACTS), pick: fc.nat(1_000), draw: fc.nat(1_000_000), repeat: fc.boolean() });
+export const anyLife: fc.Arbitrary<Life> = fc.record({
+  escalateWhen: fc.oneof(fc.constant<EscalateWhen[]>(['pending', 'accepted', 'unknown', 'failed']), fc.subarray<EscalateWhen>(['pending', 'accepted', 'unknown', 'failed'])),
+  strategy: fc.constantFrom('escalate', 'escalate', 'escalate', 'all'),
+  order: fc.constantFrom<Channel[]>(['sms', 'email'], ['sms', 'email'], ['email', 'sms'], ['email']),
+  canLookUp: fc.boolean(), emailByPoll: fc.boolean(), jitter: fc.constantFrom(0, 0.1, 0.3),
+  renderFails: fc.constantFrom<Channel | null>(null, null, null, null, null, 'sms', 'email'),
+  barred: fc.constantFrom<Channel | null>(null, null, null, null, null, 'sms', 'email'),
+  expiresInMs: fc.constantFrom(900_000, 900_000, 90_000, 20_000), seed: fc.nat(), acts: fc.array(act, { minLength: 5, maxLength: 45 }),
+});
+
+const generator = (seed: number) => {
+  let at = seed >>> 0;
+  return () => {
+    at = (at + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(at ^ (at >>> 15), at | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
+
+interface Call { attempt: string; submission: number }
+interface Scene { world: World; calls: Call[] }
+const choose = <T>(list: readonly T[], number: number): T | undefined => list[number % Math.max(1, list.length)];
+
+/** A worker takes a job, also one that was delivered twice; what the ledger lets start is on its way to the provider. */
+const work = ({ world, calls }: Scene, { pick }: Act): void => {
+  const attempt = choose(world.state.attempts, pick);
+  if (!attempt) return;
+  const { transitions } = world.decide({ kind: 'start_submission', attempt: attempt.key });
+  for (const { transition: t } of transitions) if (t.kind === 'SubmissionStarted') calls.push({ attempt: t.details.attempt, submission: t.details.submission });
+};
+
+const answer = ({ world, calls }: Scene, { pick, draw, repeat }: Act): void => {
+  const call = choose(calls, pick);
+  if (!call) return;
+  // A repeated answer stays in the list: the same call may report again, with something else even.
+  if (!repeat) calls.splice(calls.indexOf(call), 1);
+  world.decide({ kind: 'record_submission', ...call, result: choose(SUBMIT, draw) as SubmitResult });
+};
+
+const read = (world: World, key: string, draw: number): void => {
+  const known = world.state.attempts.find((attempt) => attempt.key === key)?.providerMessageId !== null;
+  if (known && draw % 7 > 0) world.decide({ kind: 'record_status', attempt: key, reading: choose(READ, draw) as StatusReading });
+  else world.decide({ kind: 'record_look_up', attempt: key, result: choose(LOOK, draw) as LookUpResult });
+};
+
+/** Goes to the next instant at which a poll or a decision is due, and does it. */
+const wake = ({ world }: Scene, { draw }: Act): void => {
+  const decision = nextDecideAt(world.state);
+  const poll = world.state.attempts.filter((attempt) => attempt.nextPollAt !== null).sort((one, other) => Number(one.nextPollAt) - Number(other.nextPollAt))[0];
+  const pollAt = poll?.nextPollAt ?? null;
+  if (poll && pollAt !== null && (decision === null || pollAt <= decision)) {
+    world.jumpTo(Math.max(world.now, pollAt) - START);
+    return read(world, poll.key, draw);
+  }
+  if (decision !== null) world.jumpTo(Math.max(world.now, decision) - START);
+  world.tick();
+};
+
+const play = (scene: Scene, next: Act): void => {
+  const { world } = scene;
+  const attempt = choose(world.state.attempts, next.pick);
+  switch (next.kind) {
+    case 'wake': return wake(scene, next);
+    case 'work': return work(scene, next);
+    case 'answer': return answer(scene, next);
+    case 'poll': {
+      const live = choose(world.state.attempts.filter(isReconciling), next.pick);
+      return live && read(world, live.key, next.draw);
+    }
+    case 'stray': return attempt && attempt.submissions > 0 ? read(world, attempt.key, next.draw) : undefined;
+    case 'wait': return world.jumpTo(world.now - START + (next.draw % 4_000));
+    case 'leap': return world.jumpTo(world.now - START + (next.draw % 200_000));
+    case 'tick': return void world.tick();
+    case 'refuse': return attempt && next.repeat ? void world.decide({ kind: 'refuse_to_submit', attempt: attempt.key, reason: 'render_drift' }) : undefined;
+    case 'close': return next.pick % 4 === 0 ? void world.close() : undefined;
+  }
+};
+
+const carriersOf = ({ canLookUp, emailByPoll }: Life): Record<Channel, Carrier> => ({
+  sms: { ...CARRIERS.sms, capabilities: { ...CARRIERS.sms.capabilities, reconcile: canLookUp ? 'heuristic' : 'none' } },
+  email: { ...CARRIERS.email, capabilities: { ...CARRIERS.email.capabilities, statusByPoll: emailByPoll, reconcile: emailByPoll && canLookUp ? 'reference' : 'none' } },
+});
+
+/** Plays a life to its end: random acts, then only what time itself brings, until nothing is due any more. */
+export const live = (life: Life): World => {
+  const { escalateWhen, strategy, order, jitter, seed, renderFails, barred } = life;
+  const step = { escalateWhen, pollJitter: jitter };
+  const world = openWorld({
+    policy: examplePolicy({ policy: { strategy }, sms: step, email: step, order }), random: generator(seed), carriers: carriersOf(life),
+    render: (channel) => (channel === renderFails ? { ok: false, reason: 'render_error' } : { ok: true, hash: 'b1946ac9' }),
+  });
+  const scene: Scene = { world, calls: [] };
+  world.accept({ expiresAt: START + life.expiresInMs, barred: barred ? { [barred]: 'no_consent' } : {} });
+  for (const next of life.acts) play(scene, next);
+  const draws = generator(seed + 1);
+  for (let left = 400; left > 0 && nextDecideAt(world.state) !== null; left -= 1) wake(scene, { kind: 'wake', pick: 0, draw: Math.floor(draws() * 1_000), repeat: false });
+  return world;
+};

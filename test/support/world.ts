@@ -1,0 +1,134 @@
+import type { Policy } from '../../shared/domain/policy.ts';
+import type { NotificationState } from '../../shared/domain/state.ts';
+import { publicStatus } from '../../shared/domain/status.ts';
+import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
+import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { createRelay } from '../../shared/delivery/relay.ts';
+import type { Relay } from '../../shared/delivery/relay.ts';
+import { nextDueAt } from '../../shared/ledger/claims.ts';
+import { readEntries } from '../../shared/ledger/reads.ts';
+import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
+import { openQueueBackend } from '../../shared/queue/queue-backend.ts';
+import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
+import { openTransport } from '../../shared/transports/open-transports.ts';
+import { startCoordinator } from '../../services/coordinator/coordinator.ts';
+import type { Coordinator } from '../../services/coordinator/coordinator.ts';
+import { startDelivery } from '../../services/delivery/delivery.ts';
+import { startSandbox } from '../../services/sandbox/sandbox.ts';
+import type { RunningSandbox } from '../../services/sandbox/sandbox.ts';
+import type { TestBackend } from './backends.ts';
+import { createTestDatabase } from './test-database.ts';
+import { createTestEngine, urgentRequest } from './test-engine.ts';
+
+const SANDBOX = { accountSid: `AC${'0'.repeat(32)}`, authToken: 'token' };
+
+export interface World {
+  engine: Engine;
+  queue: QueueBackend;
+  relay: Relay;
+  coordinator: Coordinator;
+  sandbox: RunningSandbox;
+  now: () => number;
+  /** Accepts an urgent intent to the on-call whose number ends so; resolves to its event id. */
+  accept: (ending: string, over?: Partial<AcceptRequest>) => Promise<string>;
+  state: (eventId: string) => Promise<NotificationState>;
+  status: (eventId: string) => Promise<string>;
+  kinds: (eventId: string) => Promise<string[]>;
+  /** Resolves once the condition holds, looked at after every append; the clock stands still. */
+  until: (eventId: string, holds: (state: NotificationState) => boolean) => Promise<NotificationState>;
+  /** Moves the clock from one due instant to the next, for so many milliseconds, and lets everything due come to pass. */
+  advance: (ms: number) => Promise<void>;
+  close: () => Promise<void>;
+}
+
+export interface WorldSettings { backend: TestBackend; policies?: Policy[]; providerTimeoutMs?: number; startAt?: number }
+
+/** All services in this process on a real database and real queues, with the sandbox as provider and an injected clock. */
+export const openWorld = async (settings: WorldSettings): Promise<World> => {
+  const database = await createTestDatabase();
+  if (settings.backend.kind === 'postgres') await migrateQueueSchema(database.url, 'tocsin_app');
+  let at = settings.startAt ?? Date.now();
+  const now = (): number => at;
+  const sandbox = await startSandbox({ httpPort: 0, smtpPort: 0, ...SANDBOX, now });
+  const watchers = new Set<() => void>();
+  const base = await createTestEngine({ url: database.url, now, ...(settings.policies ? { policies: settings.policies } : {}), onEnqueued: () => relay.wake() });
+  const engine: Engine = {
+    ...base,
+    append: async (append) => {
+      const won = await base.append(append);
+      for (const watcher of [...watchers]) watcher();
+      return won;
+    },
+  };
+  const queue = openQueueBackend({
+    databaseUrl: database.url, roleName: 'tocsin_app', ...(settings.backend.redisUrl ? { redisUrl: settings.backend.redisUrl } : {}), onError: () => undefined,
+  });
+  const relay = createRelay({ db: engine.db, queue, now, log: engine.log });
+  const providerTimeoutMs = settings.providerTimeoutMs ?? 1_000;
+  const transports = (['sms', 'email'] as const).map((channel) => openTransport(channel, {
+    twilio: { baseUrl: sandbox.httpUrl, ...SANDBOX }, smtpUrl: sandbox.smtpUrl, timeoutMs: providerTimeoutMs, now,
+  }));
+  const common = { engine, queue, relay, providerTimeoutMs, submitStartWithinMs: 2_000 };
+  const workers = transports.map((transport) => startDelivery({ ...common, channel: transport.channel, transport, concurrency: 8, actor: `delivery-${transport.channel}` }));
+  const coordinator = startCoordinator({ ...common, transports, actor: 'coordinator', pollConcurrency: 8 });
+
+  const state = async (eventId: string): Promise<NotificationState> => {
+    const loaded = await engine.load(eventId);
+    if (!loaded) throw new Error(`no ${eventId}`);
+    return loaded.state;
+  };
+  const holds = async (check: () => Promise<boolean>): Promise<void> => {
+    for (;;) {
+      let changed = false;
+      let wake: () => void = () => undefined;
+      const signal = new Promise<void>((resolve) => { wake = resolve; });
+      const watcher = (): void => { changed = true; wake(); };
+      watchers.add(watcher);
+      try {
+        if (await check()) return;
+        if (!changed) await signal;
+      } finally {
+        watchers.delete(watcher);
+      }
+    }
+  };
+  const busy = `SELECT (SELECT count(*) FROM attempt WHERE next_poll_at <= $1) + (SELECT count(*) FROM notification_state WHERE decide_at <= $1)
+    + (SELECT count(*) FROM attempt WHERE state IN ('queued', 'submitting')) AS open`;
+  const quiet = (): Promise<void> => holds(async () => Number((await engine.db.pool.query(busy, [new Date(at)])).rows[0].open) === 0);
+  return {
+    engine, queue, relay, coordinator, sandbox, now, state,
+    accept: async (ending, over) => {
+      const outcome = await acceptNotification(engine, urgentRequest(ending, over));
+      if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
+      return outcome.eventId;
+    },
+    status: async (eventId) => publicStatus(await state(eventId)),
+    kinds: async (eventId) => (await readEntries(engine.db, eventId)).map((entry) => entry.kind),
+    until: async (eventId, wanted) => {
+      await holds(async () => wanted(await state(eventId)));
+      return state(eventId);
+    },
+    advance: async (ms) => {
+      const target = at + ms;
+      for (;;) {
+        const due = await nextDueAt(engine.db, at);
+        if (due === null || due > target) break;
+        at = Math.max(at, due);
+        await coordinator.sweep();
+        await quiet();
+      }
+      at = target;
+    },
+    close: async () => {
+      await coordinator.close();
+      await Promise.all(workers.map((worker) => worker.close()));
+      await Promise.all(transports.map((transport) => transport.close()));
+      await relay.close();
+      await queue.close();
+      await base.close();
+      await sandbox.close();
+      await database.drop();
+    },
+  };
+};
