@@ -33,4 +33,4 @@ export const entryRow = (entry: Entry): string[] =>
 
 /** An entry for programs: instants as ISO 8601. */
 export const entryJson = (eventId: string, entry: Entry): Record<string, unknown> =>
-  ({ event_id: eventId, version: entry.version, at: new Date(entry.at).toISOString(), kind: entry.kind, attempt: entry.attempt, from: entry.from, to: entry.to, actor: entry.actor, details: entry.details });
+  ({ event_id: eventId, version: entry.version, at: new Date(entry.at).toISOString(), kind: entry.kind, attempt_key: entry.attempt, from: entry.from, to: entry.to, actor: entry.actor, policy_version: entry.policyVersion, details: entry.details });

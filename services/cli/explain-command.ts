@@ -27,17 +27,19 @@ export const explainCommand: Command = {
   args: [{ name: 'EVENT', help: 'event id, as the receipt says' }],
   options: {},
   examples: [['explain evt_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'policy version, cause and observation of each decision']],
-  run: (input, io) => withLedger(io, async (db) => {
+  run: async (input, io) => {
     const eventId = eventIdOf(input);
-    // One read, so that state and entries cannot belong to different instants.
-    const entries = (await readEntries(db, eventId)).map(toEntry);
-    if (entries.length === 0) throw notFound(eventId);
-    const state = fold(eventId, entries.map(toStamped));
-    const policy = await loadPolicy(db, state.purpose, state.policyVersion);
-    if (!policy) throw new Refusal(`policy ${state.purpose}/${state.policyVersion} is not in this database`, { code: 'policy_missing', cure: 'run `npx tocsin migrate`, which publishes the shipped versions' });
-    const sentences = explain(state, entries, policy);
-    if (input.json) io.out.write(`${JSON.stringify({ event_id: eventId, status: publicStatus(state), policy: `${state.purpose}/${state.policyVersion}`, explanation: sentences })}\n`);
-    else io.out.write(`${sentences.map((one) => `- ${wrap(one, Math.max(40, io.out.columns() - 2))}`).join('\n')}\n`);
-    return 0;
-  }),
+    return withLedger(io, async (db) => {
+      // One read, so that state and entries cannot belong to different instants.
+      const entries = (await readEntries(db, eventId)).map(toEntry);
+      if (entries.length === 0) throw notFound(eventId);
+      const state = fold(eventId, entries.map(toStamped));
+      const policy = await loadPolicy(db, state.purpose, state.policyVersion);
+      if (!policy) throw new Refusal(`policy ${state.purpose}/${state.policyVersion} is not in this database`, { code: 'policy_missing', cure: 'run `npx tocsin migrate`, which publishes the shipped versions' });
+      const sentences = explain(state, entries, policy);
+      if (input.json) io.out.write(`${JSON.stringify({ event_id: eventId, status: publicStatus(state), policy: `${state.purpose}/${state.policyVersion}`, explanation: sentences })}\n`);
+      else io.out.write(`${sentences.map((one) => `- ${wrap(one, Math.max(40, io.out.columns() - 2))}`).join('\n')}\n`);
+      return 0;
+    });
+  },
 };

@@ -30,7 +30,7 @@ const outputOf = (stream: NodeJS.WriteStream): Output => ({
   columns: () => (stream.isTTY ? stream.columns : 80),
 });
 
-/** Ctrl-C and SIGTERM ask once to stop; a second one ends the process the usual way. */
+/** From here on Ctrl-C and SIGTERM ask once to stop; a second one ends the process the usual way. */
 const stopSignal = (): AbortSignal => {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort());
@@ -39,7 +39,9 @@ const stopSignal = (): AbortSignal => {
 
 /** The real surroundings of the process. */
 export const processIo = (): Io => {
-  const signal = stopSignal();
+  // Made when a command first asks for it: for all others Ctrl-C keeps its usual meaning.
+  let signal: AbortSignal | null = null;
+  const stopped = (): AbortSignal => (signal ??= stopSignal());
   // A reader that has gone (`tocsin show … | head`) is no fault of ours.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => { if (error.code === 'EPIPE') process.exit(0); });
   return {
@@ -47,7 +49,7 @@ export const processIo = (): Io => {
     err: outputOf(process.stderr),
     readInput: () => readAll(process.stdin),
     env: processEnvironment(),
-    signal,
-    wait: (ms) => pause(ms, undefined, { signal }).catch(() => undefined),
+    get signal() { return stopped(); },
+    wait: (ms) => pause(ms, undefined, { signal: stopped() }).catch(() => undefined),
   };
 };

@@ -23,7 +23,7 @@ export const keyCreateCommand: Command = {
     tenant: { value: 'T', help: 'whose notifications it may make and read (default: default)' },
   },
   examples: [['key create --label shop-backend', 'a key for POST /notifications']],
-  run: (input, io) => {
+  run: async (input, io) => {
     const label = input.required('label');
     const tenant = input.text('tenant') ?? 'default';
     if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(tenant)) throw new UsageError('--tenant must be a short name in lower case: letters, digits, _ or -', '--tenant');

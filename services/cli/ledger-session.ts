@@ -19,12 +19,12 @@ export const withLedger = async <Result>(io: Io, work: (db: Database, config: Cl
 };
 
 /** One entry as the command line shows it and gives it out. */
-export interface Entry { version: number; at: number; kind: string; attempt: string | null; from: string | null; to: string; actor: string; details: Record<string, unknown> }
+export interface Entry { version: number; at: number; kind: string; attempt: string | null; from: string | null; to: string; actor: string; policyVersion: number; details: Record<string, unknown> }
 
 /** Reads an entry back from its canonical text. */
 export const toEntry = (record: EntryRecord): Entry => ({
   version: record.version, at: record.at.getTime(), kind: record.kind, attempt: record.attemptKey, from: record.fromState, to: record.toState,
-  actor: record.actor, details: (JSON.parse(record.body) as { details: Record<string, unknown> }).details,
+  actor: record.actor, policyVersion: record.policyVersion, details: (JSON.parse(record.body) as { details: Record<string, unknown> }).details,
 });
 
 /** An entry as `evolve` folds it. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readCliConfig, readOwnerUrl } from '../../shared/config/cli-config.ts';
 import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadTemplates } from '../../shared/content/template-file.ts';
@@ -7,10 +8,17 @@ import { publishVersions } from '../../shared/ledger/versions.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { armFaultPoint, faultPoint } from '../../shared/telemetry/fault-points.ts';
 import type { Command } from './command.ts';
+import { Refusal } from './refusal.ts';
+
+/** What a folder holds; one that is not there is told as such. */
+const loaded = <Version>(variable: string, folder: string, load: (folder: string) => Version[]): Version[] => {
+  if (!existsSync(folder)) throw new Refusal(`the folder ${folder} is not there`, { code: 'no_such_folder', field: variable, cure: `correct ${variable}, or unset it to use the shipped ones` });
+  return load(folder);
+};
 
 const publish = async (ownerUrl: string, folders: { policyDir: string; templateDir: string }): Promise<{ policies: number; templates: number }> => {
-  const policies = loadPolicies(folders.policyDir);
-  const templates = loadTemplates(folders.templateDir).map((one) => ({ name: one.name, version: one.version, definition: one }));
+  const policies = loaded('TOCSIN_POLICY_DIR', folders.policyDir, loadPolicies);
+  const templates = loaded('TOCSIN_TEMPLATE_DIR', folders.templateDir, loadTemplates).map((one) => ({ name: one.name, version: one.version, definition: one }));
   const db = openDatabase({ url: ownerUrl, role: null, poolSize: 2 });
   try {
     await publishVersions(db, { policies, templates, now: Date.now() });

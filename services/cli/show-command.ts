@@ -1,3 +1,4 @@
+import { createVersionStore } from '../../shared/delivery/versions.ts';
 import { readEntries, readNotification } from '../../shared/ledger/reads.ts';
 import type { Command } from './command.ts';
 import { eventIdOf } from './command.ts';
@@ -13,7 +14,7 @@ const day = (iso: string | null): string => (iso === null ? '-' : dateTime(Date.
 
 const facts = (view: NotificationView): string => {
   const rows: [string, string][] = [
-    ['notification', view.event_id], ['status', view.status], ['purpose', view.purpose], ['policy', view.policy],
+    ['notification', view.event_id], ['status', view.status], ['purpose', view.purpose], ['policy', `${view.policy.purpose}/${view.policy.version}`],
     ['requested', day(view.requested_at)], ['expires', day(view.expires_at)],
     ...(view.closed ? [['closed', `${day(view.closed.at)} (${view.closed.reason})`] as [string, string]] : []),
   ];
@@ -23,7 +24,7 @@ const facts = (view: NotificationView): string => {
 const attempts = (view: NotificationView, width: number): string => (view.attempts.length === 0 ? 'No attempt was planned.' : table(
   ['attempt', 'outcome', 'reason', 'planned', 'submitted', 'settled', 'deadline'],
   view.attempts.map((one) => [
-    `${one.channel}.${one.sequence}`, one.outcome ?? '-', one.reason ?? '-', time(one.planned_at), time(one.submitted_at), time(one.settled_at), time(one.decision_deadline_at),
+    `${one.channel}.${one.sequence}`, one.outcome, one.reason ?? '-', time(one.planned_at), time(one.submitted_at), time(one.settled_at), time(one.decision_deadline_at),
   ]), width));
 
 const page = (view: NotificationView, entries: Entry[], width: number): string =>
@@ -38,14 +39,17 @@ export const showCommand: Command = {
     ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'tables for people'],
     ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --json', 'the public view, with the entries'],
   ],
-  run: (input, io) => withLedger(io, async (db) => {
+  run: async (input, io) => {
     const eventId = eventIdOf(input);
-    const record = await readNotification(db, { eventId });
-    if (!record) throw notFound(eventId);
-    const view = notificationView(record);
-    const entries = (await readEntries(db, eventId)).map(toEntry);
-    if (input.json) io.out.write(`${JSON.stringify({ ...view, entries: entries.map((entry) => entryJson(eventId, entry)) })}\n`);
-    else io.out.write(`${page(view, entries, io.out.isTTY ? io.out.columns() : Number.POSITIVE_INFINITY)}\n`);
-    return 0;
-  }),
+    return withLedger(io, async (db) => {
+      const record = await readNotification(db, { eventId });
+      if (!record) throw notFound(eventId);
+      const versions = createVersionStore(db, () => performance.now());
+      const view = notificationView(record, await versions.bind(record.purpose, record.policyVersion));
+      const entries = (await readEntries(db, eventId)).map(toEntry);
+      if (input.json) io.out.write(`${JSON.stringify({ ...view, entries: entries.map((entry) => entryJson(eventId, entry)) })}\n`);
+      else io.out.write(`${page(view, entries, io.out.isTTY ? io.out.columns() : Number.POSITIVE_INFINITY)}\n`);
+      return 0;
+    });
+  },
 };

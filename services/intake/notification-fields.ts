@@ -4,7 +4,8 @@ import { normaliseEmail, normalisePhone } from '../../shared/content/address.ts'
 import type { ConsentReference } from '../../shared/delivery/accept-notification.ts';
 import type { Cures } from './faults.ts';
 import { freeText, localeField, oneLine, readAs, readFields, regionField } from './faults.ts';
-import { Problem, faultyFields } from './problem.ts';
+import type { Problem } from './problem.ts';
+import { faultyFields } from './problem.ts';
 
 /** An intent as the API takes it, checked and normalised. Plain JSON: two equal ones are the same request. */
 export interface NotificationFields {

@@ -13,7 +13,7 @@ const standing = (attempt: AttemptState): string => {
     return `nothing of ${name} was at the provider${tries} and it was still ${attempt.state}`;
   }
   if (attempt.state === 'submitting') return `a submission of ${name} was under way and its answer was not there`;
-  const submitted = `${name} was submitted at ${instant(attempt.submittedAt ?? attempt.submissionStartedAt ?? attempt.plannedAt)}`;
+  const submitted = `${name} was submitted at ${instant(attempt.submissionStartedAt ?? attempt.plannedAt)}`;
   if (attempt.state === 'submitted_unknown') return `${submitted}, and whether it was sent was unknown (${reasonText(attempt.reason)})`;
   if (!attempt.evidence) return `${submitted}, and the provider had said nothing`;
   return `${submitted}; the provider last said *${attempt.evidence.outcome}* at ${instant(attempt.evidence.at)}`;

@@ -83,14 +83,14 @@ export const superviseWorker = (supervision: Supervision): RunningWorker => {
     const over = new AbortController();
     const hangs = async (): Promise<void> => {
       for (;;) {
-        await wait(hangAfterMs / 6, undefined, { signal: over.signal, ref: false });
+        await wait(hangAfterMs / 6, undefined, { signal: AbortSignal.any([over.signal, closing.signal]), ref: false });
         const silent = inHand < settings.concurrency && performance.now() - pulse.turnedAt > hangAfterMs;
         if (silent && (await reachable())) return report(new Error('worker hangs'), `worker ${queue}`);
       }
     };
     const neverReady = new Promise<void>((resolve) => {
       current.waitUntilReady().then(announceReady, (error: unknown) => {
-        report(error, `worker ${queue}`);
+        if (!closing.signal.aborted) report(error, `worker ${queue}`);
         resolve();
       });
     });
@@ -101,7 +101,7 @@ export const superviseWorker = (supervision: Supervision): RunningWorker => {
   const supervise = async (): Promise<void> => {
     let pauseMs = FIRST_PAUSE_MS;
     while (!closing.signal.aborted) {
-      if (await reachable()) {
+      if ((await reachable()) && !closing.signal.aborted) {
         const pulse: Pulse = { turnedAt: performance.now(), closing: closing.signal };
         const startedAt = performance.now();
         worker = make(processor, pulse);

@@ -1,8 +1,8 @@
 import type { NotificationState } from '../../shared/domain/state.ts';
 import { findAttempt, hasFailed } from '../../shared/domain/state.ts';
 import type { Stamped, Transition } from '../../shared/domain/transitions.ts';
+import { must } from './broken-invariant.ts';
 import type { Decided } from './invariants.ts';
-import { must } from './invariants.ts';
 
 /** What must not happen twice, over the life of a notification. */
 export interface Tally { planned: Set<number>; claimed: Set<number>; answered: Set<string> }

@@ -8,17 +8,11 @@ import type { AttemptState, NotificationState } from '../../shared/domain/state.
 import { emptyState, findAttempt, hasFailed, isLive, isUnsubmitted } from '../../shared/domain/state.ts';
 import type { Stamped } from '../../shared/domain/transitions.ts';
 import type { Decision, DecisionInput } from '../../shared/domain/work.ts';
+import { must } from './broken-invariant.ts';
 import { checkTransition, openTally } from './entry-rules.ts';
 
 /** One decision as the checks see it. */
 export interface Decided { before: NotificationState; command: Command; decision: Decision; input: DecisionInput }
-
-/** Says by name which promise of the design was broken. */
-export class BrokenInvariant extends Error {}
-
-export const must = (holds: boolean, invariant: string, about?: unknown): void => {
-  if (!holds) throw new BrokenInvariant(about === undefined ? invariant : `${invariant}: ${JSON.stringify(about)}`);
-};
 
 const frozenFields = ({ state, settledAt, reason, evidence, providerMessageId, submissions }: AttemptState) => ({ state, settledAt, reason, evidence, providerMessageId, submissions });
 

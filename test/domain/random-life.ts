@@ -26,10 +26,10 @@ const act: fc.Arbitrary<Act> = fc.record({ kind: fc.constantFrom(...ACTS), pick:
 export const anyLife: fc.Arbitrary<Life> = fc.record({
   escalateWhen: fc.oneof(fc.constant<EscalateWhen[]>(['pending', 'accepted', 'unknown', 'failed']), fc.subarray<EscalateWhen>(['pending', 'accepted', 'unknown', 'failed'])),
   strategy: fc.constantFrom('escalate', 'escalate', 'escalate', 'all'),
-  order: fc.constantFrom<Channel[]>(['sms', 'email'], ['sms', 'email'], ['email', 'sms'], ['email']),
+  order: fc.constantFrom<Channel[]>(['sms', 'email'], ['sms', 'email'], ['sms', 'email'], ['sms', 'email'], ['email', 'sms'], ['email']),
   canLookUp: fc.boolean(), emailByPoll: fc.boolean(), jitter: fc.constantFrom(0, 0.1, 0.3),
-  renderFails: fc.constantFrom<Channel | null>(null, null, null, null, null, 'sms', 'email'),
-  barred: fc.constantFrom<Channel | null>(null, null, null, null, null, 'sms', 'email'),
+  renderFails: fc.constantFrom<Channel | null>(null, null, null, null, null, null, null, null, 'sms', 'email'),
+  barred: fc.constantFrom<Channel | null>(null, null, null, null, null, null, null, null, 'sms', 'email'),
   expiresInMs: fc.constantFrom(900_000, 900_000, 90_000, 20_000), seed: fc.nat(), acts: fc.array(act, { minLength: 5, maxLength: 45 }),
 });
 
@@ -48,11 +48,14 @@ interface Scene { world: World; calls: Call[] }
 const choose = <T>(list: readonly T[], number: number): T | undefined => list[number % Math.max(1, list.length)];
 
 /** A worker takes a job, also one that was delivered twice; what the ledger lets start is on its way to the provider. */
-const work = ({ world, calls }: Scene, { pick }: Act): void => {
+const work = (scene: Scene, next: Act): void => {
+  const { world, calls } = scene;
+  const { pick, draw, repeat } = next;
   const attempt = choose(world.state.attempts, pick);
   if (!attempt) return;
   const { transitions } = world.decide({ kind: 'start_submission', attempt: attempt.key });
   for (const { transition: t } of transitions) if (t.kind === 'SubmissionStarted') calls.push({ attempt: t.details.attempt, submission: t.details.submission });
+  if (draw % 4 > 0) answer(scene, { kind: 'answer', pick: calls.length - 1, draw, repeat });
 };
 
 const answer = ({ world, calls }: Scene, { pick, draw, repeat }: Act): void => {

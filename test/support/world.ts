@@ -6,6 +6,7 @@ import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { createRelay } from '../../shared/delivery/relay.ts';
 import type { Relay } from '../../shared/delivery/relay.ts';
+import { openDatabase } from '../../shared/ledger/database.ts';
 import { nextDueAt } from '../../shared/ledger/claims.ts';
 import { readEntries } from '../../shared/ledger/reads.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
@@ -19,6 +20,8 @@ import { startSandbox } from '../../services/sandbox/sandbox.ts';
 import type { RunningSandbox } from '../../services/sandbox/sandbox.ts';
 import type { TestBackend } from './backends.ts';
 import { createTestDatabase } from './test-database.ts';
+import { through } from './tcp-proxy.ts';
+import type { TcpProxy } from './tcp-proxy.ts';
 import { createTestEngine, urgentRequest } from './test-engine.ts';
 
 const SANDBOX = { accountSid: `AC${'0'.repeat(32)}`, authToken: 'token' };
@@ -39,6 +42,18 @@ export interface World {
   until: (eventId: string, holds: (state: NotificationState) => boolean) => Promise<NotificationState>;
   /** Moves the clock from one due instant to the next, for so many milliseconds, and lets everything due come to pass. */
   advance: (ms: number) => Promise<void>;
+  /** Between the services and their database; the test itself goes around it. */
+  databaseProxy: TcpProxy;
+  /** Takes the queue away, and gives it back. */
+  takeQueueAway: () => Promise<void>;
+  giveQueueBack: () => Promise<void>;
+  /** Shifts the monotonic clock, as a pause of the process would. */
+  pause: (ms: number) => void;
+  /** Asks the database directly, as its owner. */
+  ask: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
+  databaseUrl: string;
+  /** Moves the clock alone; nothing is waited for. */
+  jump: (ms: number) => void;
   close: () => Promise<void>;
 }
 
@@ -48,13 +63,18 @@ export interface WorldSettings { backend: TestBackend; policies?: Policy[]; prov
 export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const database = await createTestDatabase();
   if (settings.backend.kind === 'postgres') await migrateQueueSchema(database.url, 'tocsin_app');
+  const databaseThrough = await through(database.url);
+  const redisThrough = settings.backend.redisUrl ? await through(settings.backend.redisUrl) : null;
+  const direct = openDatabase({ url: database.url, poolSize: 2, role: null });
+  let paused = 0;
   let at = settings.startAt ?? Date.now();
   const now = (): number => at;
   const sandbox = await startSandbox({ httpPort: 0, smtpPort: 0, ...SANDBOX, now });
   const watchers = new Set<() => void>();
-  const base = await createTestEngine({ url: database.url, now, ...(settings.policies ? { policies: settings.policies } : {}), onEnqueued: () => relay.wake() });
+  const base = await createTestEngine({ url: databaseThrough.url, now, ...(settings.policies ? { policies: settings.policies } : {}), onEnqueued: () => relay.wake() });
   const engine: Engine = {
     ...base,
+    monotonic: () => performance.now() + paused,
     append: async (append) => {
       const won = await base.append(append);
       for (const watcher of [...watchers]) watcher();
@@ -62,7 +82,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     },
   };
   const queue = openQueueBackend({
-    databaseUrl: database.url, roleName: 'tocsin_app', ...(settings.backend.redisUrl ? { redisUrl: settings.backend.redisUrl } : {}), onError: () => undefined,
+    databaseUrl: databaseThrough.url, roleName: 'tocsin_app', ...(redisThrough ? { redisUrl: redisThrough.url } : {}), onError: () => undefined,
   });
   const relay = createRelay({ db: engine.db, queue, now, log: engine.log });
   const providerTimeoutMs = settings.providerTimeoutMs ?? 1_000;
@@ -97,7 +117,18 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     + (SELECT count(*) FROM attempt WHERE state IN ('queued', 'submitting')) AS open`;
   const quiet = (): Promise<void> => holds(async () => Number((await engine.db.pool.query(busy, [new Date(at)])).rows[0].open) === 0);
   return {
-    engine, queue, relay, coordinator, sandbox, now, state,
+    engine, queue, relay, coordinator, sandbox, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url,
+    pause: (ms) => { paused += ms; },
+    jump: (ms) => { at += ms; },
+    ask: async (text, values = []) => (await direct.pool.query(text, values)).rows,
+    takeQueueAway: async () => {
+      if (redisThrough) redisThrough.proxy.cut();
+      else await direct.pool.query('DROP SCHEMA bullmq CASCADE');
+    },
+    giveQueueBack: async () => {
+      if (redisThrough) redisThrough.proxy.restore();
+      else await migrateQueueSchema(database.url, 'tocsin_app');
+    },
     accept: async (ending, over) => {
       const outcome = await acceptNotification(engine, urgentRequest(ending, over));
       if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
@@ -128,6 +159,9 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
       await queue.close();
       await base.close();
       await sandbox.close();
+      await direct.close();
+      await databaseThrough.proxy.close();
+      await redisThrough?.proxy.close();
       await database.drop();
     },
   };

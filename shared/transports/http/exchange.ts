@@ -12,6 +12,8 @@ export interface HttpRequest {
   maxBodyBytes: number;
   /** Asked once, synchronously, right before the request is written; false writes nothing. */
   mayStart?: () => boolean;
+  /** Called once the whole request was handed to the operating system. */
+  onWritten?: () => void;
 }
 
 /** What one HTTP exchange came to, told apart by whether the request may have reached the server. */
@@ -69,7 +71,7 @@ export const exchange = (pool: KeepAliveAgent, request: HttpRequest, limitMs: nu
         return;
       }
       reached = 'written';
-      call.end(request.body);
+      call.end(request.body, request.onWritten);
     };
     call.once('socket', (socket) => {
       if (pool.isReady(socket)) {

@@ -30,8 +30,8 @@ export interface SmtpSession {
   /** Whether the last transaction ended cleanly, so that a new one may begin at once. */
   isClean(): boolean;
   messagesCarried(): number;
-  /** Writes MAIL FROM before it returns its promise; calls `onDot` before the end of the data may leave. */
-  deliver(envelope: SmtpEnvelope, message: Buffer, options: { onDot: () => void; signal: AbortSignal }): Promise<SMTPConnectionSendInfo>;
+  /** Writes MAIL FROM before it returns its promise; calls `onDot` before the end of the data may leave, `onDotWritten` after it left. */
+  deliver(envelope: SmtpEnvelope, message: Buffer, options: { onDot: () => void; onDotWritten?: () => void; signal: AbortSignal }): Promise<SMTPConnectionSendInfo>;
   /** RSET: also proves that the server is still there. */
   reset(signal: AbortSignal): Promise<void>;
   /** Says QUIT and waits for the end of the connection. */
@@ -120,11 +120,17 @@ const sessionOver = (connection: SMTPConnection): SmtpSession => {
     idleForMs: () => performance.now() - usedAt,
     isClean: () => clean,
     messagesCarried: () => carried,
-    deliver: async ({ from, to }, message, { onDot, signal }) => {
+    deliver: async ({ from, to }, message, { onDot, onDotWritten, signal }) => {
       clean = false;
       carried += 1;
       const envelope = { from, to: [to], size: message.length, use8BitMime: message.some((byte) => byte > 0x7f) };
       const stream = messageStream(message, onDot);
+      const socket = connection._socket as Socket | null | false;
+      // the library takes its stream off the socket once it has written the dot, and also when the connection breaks
+      const onUnpipe = () => {
+        if (stream.readableEnded) onDotWritten?.();
+      };
+      if (socket) socket.once('unpipe', onUnpipe);
       try {
         const info = await step<SMTPConnectionSendInfo>(connection, 'data', signal, (done) => connection.send(envelope, stream, done));
         clean = stream.readableEnded;
@@ -135,6 +141,7 @@ const sessionOver = (connection: SMTPConnection): SmtpSession => {
         if (stream.readableDidRead) connection.close();
         throw failure;
       } finally {
+        if (socket) socket.off('unpipe', onUnpipe);
         usedAt = performance.now();
       }
     },

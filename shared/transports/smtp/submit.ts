@@ -1,5 +1,6 @@
 import type { SMTPConnectionSendInfo } from 'nodemailer/lib/smtp-connection';
 import type { RawAnswer, SubmitResult } from '../../domain/provider-answers.ts';
+import { faultPoint } from '../../telemetry/fault-points.ts';
 import type { SubmitRequest } from '../transport.ts';
 import type { SmtpCommand, SmtpReply } from './error-table.ts';
 import { failureReplyOf, meaningOfReply } from './error-table.ts';
@@ -76,7 +77,7 @@ export const submit = async (pool: SmtpPool, { attemptKey, message, mayStart }: 
       const info = await session.deliver(
         { from: addressOf(message.from), to: addressOf(message.to) },
         Buffer.from(message.mime, 'utf8'),
-        { onDot: () => { progress = 'dot'; }, signal: limit.signal },
+        { onDot: () => { progress = 'dot'; }, onDotWritten: () => faultPoint('bytes-sent'), signal: limit.signal },
       );
       return resultOfDelivery(info, progress, messageIdOf(message.mime) ?? attemptKey);
     } finally {

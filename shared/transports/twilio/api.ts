@@ -21,7 +21,7 @@ const DEFAULT_MAX_SOCKETS = 50;
 export interface TwilioApi {
   readonly timeoutMs: number;
   now: () => Instant;
-  post(form: URLSearchParams, options: { headers: Record<string, string>; mayStart: () => boolean }): Promise<CallOutcome>;
+  post(form: URLSearchParams, options: { headers: Record<string, string>; mayStart: () => boolean; onWritten: () => void }): Promise<CallOutcome>;
   get(url: URL, limits: { limitMs: number; maxBodyBytes: number }): Promise<CallOutcome>;
   messageUrl(sid: string): URL;
   listUrl(filter: { to: string; from: string; sentSince: string; pageSize: number }): URL;
@@ -45,7 +45,7 @@ export const createTwilioApi = (settings: TwilioSettings): TwilioApi => {
   return {
     timeoutMs: settings.timeoutMs,
     now: settings.now,
-    post: (form, { headers, mayStart }) => {
+    post: (form, { headers, mayStart, onWritten }) => {
       const body = form.toString();
       return client.call({
         method: 'POST',
@@ -56,6 +56,7 @@ export const createTwilioApi = (settings: TwilioSettings): TwilioApi => {
         body,
         maxBodyBytes: MAX_BODY_BYTES,
         mayStart,
+        onWritten,
       }, settings.timeoutMs);
     },
     get: (url, { limitMs, maxBodyBytes }) => client.call({ method: 'GET', url, headers: common, maxBodyBytes }, limitMs),

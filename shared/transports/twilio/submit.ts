@@ -1,5 +1,6 @@
 import type { SubmitResult } from '../../domain/provider-answers.ts';
 import type { Instant } from '../../domain/words.ts';
+import { faultPoint } from '../../telemetry/fault-points.ts';
 import type { CallOutcome } from '../http/client.ts';
 import { retryAfterMs } from '../retry-after.ts';
 import type { SubmitRequest } from '../transport.ts';
@@ -56,7 +57,7 @@ export const readSubmitAnswer = (answer: Answered, now: Instant): SubmitResult =
 export const submit = async (api: TwilioApi, { attemptKey, message, mayStart }: SubmitRequest): Promise<SubmitResult> => {
   if (message.channel !== 'sms') throw new Error('twilio carries sms only');
   const form = new URLSearchParams({ To: message.to, [senderField(message.from)]: message.from, Body: message.text });
-  const outcome = await api.post(form, { headers: { 'Tocsin-Attempt-Key': attemptKey }, mayStart });
+  const outcome = await api.post(form, { headers: { 'Tocsin-Attempt-Key': attemptKey }, mayStart, onWritten: () => faultPoint('bytes-sent') });
   switch (outcome.kind) {
     case 'answered':
       return readSubmitAnswer(outcome, api.now());

@@ -1,0 +1,29 @@
+import { APP_ROLE } from '../../shared/ledger/database.ts';
+import { checkRedis } from '../../shared/queue/check-redis.ts';
+import { openQueueBackend } from '../../shared/queue/queue-backend.ts';
+import type { Finding } from './doctor-finding.ts';
+import { fault, note, ok } from './doctor-finding.ts';
+
+const redisCures: Record<string, string> = {
+  redis_too_old: 'install Redis 6.2 or later', redis_evicts: 'set maxmemory-policy noeviction', redis_away: 'start Redis, or correct REDIS_URL', redis_low_hz: 'set hz 100',
+};
+
+const checkOnRedis = async (redisUrl: string): Promise<Finding[]> => {
+  const found = (await checkRedis(redisUrl)).map((one): Finding => {
+    const cure = redisCures[one.code] ?? 'see the Redis configuration';
+    // At boot a Redis that is away is waited for; here it is what nothing is sent without.
+    return one.level === 'error' || one.code === 'redis_away' ? fault('queue', one.message, cure) : note('queue', one.message, cure);
+  });
+  return found.some((one) => one.verdict === 'fault') ? found : [ok('queue', 'Redis answers'), ...found];
+};
+
+/** Whether jobs can be added and taken now. */
+export const checkQueue = async (databaseUrl: string, redisUrl: string | undefined): Promise<Finding[]> => {
+  if (redisUrl !== undefined) return checkOnRedis(redisUrl);
+  const queue = openQueueBackend({ databaseUrl, roleName: APP_ROLE, onError: () => undefined });
+  try {
+    return [(await queue.ping()) ? ok('queue', 'the Postgres backend answers') : fault('queue', 'the Postgres backend does not answer', 'run npx tocsin migrate, which makes its schema')];
+  } finally {
+    await queue.close();
+  }
+};

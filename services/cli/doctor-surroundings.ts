@@ -1,0 +1,59 @@
+import type { CliConfig } from '../../shared/config/cli-config.ts';
+import { readKeysText } from '../../shared/config/cli-config.ts';
+import type { Environment } from '../../shared/config/environment.ts';
+import { loadPolicies } from '../../shared/content/policy-file.ts';
+import { loadRoster } from '../../shared/content/roster.ts';
+import { loadTemplates } from '../../shared/content/template-file.ts';
+import { parseKeyRing } from '../../shared/security/key-ring.ts';
+import type { Finding } from './doctor-finding.ts';
+import { fault, note, ok, wordsOf } from './doctor-finding.ts';
+
+const LEAST_NODE = [20, 19] as const;
+const ANSWER_WITHIN_MS = 3_000;
+
+/** Node as new as the product needs. */
+export const checkNode = (version: string): Finding => {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const fits = major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1]);
+  return fits ? ok('node', version) : fault('node', `${version} is too old`, `install Node ${LEAST_NODE.join('.')} or later`);
+};
+
+/** The standalone that the data directory speaks of, and whether it answers. */
+export const checkStandalone = async (env: Environment, { standalone, dataDir }: CliConfig): Promise<Finding> => {
+  if (!standalone) {
+    const text = `no standalone runs on ${dataDir}`;
+    return (env['DATABASE_URL'] ?? '') !== '' ? note('standalone', `${text}; DATABASE_URL is used`) : fault('standalone', text, 'start it with npm start, or set DATABASE_URL and start the services');
+  }
+  try {
+    const response = await fetch(new URL('/healthz', standalone.intake), { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    if (response.ok) return ok('standalone', `answers at ${standalone.intake}`);
+    return fault('standalone', `${standalone.intake} answers ${response.status}`, 'look into its log; start it again if need be');
+  } catch {
+    return fault('standalone', `standalone.json names ${standalone.intake}, where nothing answers`, `it was killed, so start it again on ${dataDir}: npm start`);
+  }
+};
+
+/** The keys without which nothing sealed can be read. */
+export const checkKeys = (env: Environment, config: CliConfig): Finding => {
+  try {
+    const ring = parseKeyRing(readKeysText(env, config));
+    return ok('keys', `${ring.keys.length} in the ring, ${ring.keys[0].id} seals`);
+  } catch (error) {
+    return fault('keys', wordsOf(error), 'take the keys that the services use; without them nothing sealed before can be read');
+  }
+};
+
+const loads = (name: string, what: string, load: () => number): Finding => {
+  try {
+    return ok(name, `${load()} ${what}`);
+  } catch (error) {
+    return fault(name, wordsOf(error), 'correct the file at that line');
+  }
+};
+
+/** Policies, templates and roster, as files. */
+export const checkContent = ({ policyDir, templateDir }: CliConfig): Finding[] => [
+  loads('policies', 'policy versions', () => loadPolicies(policyDir).length),
+  loads('templates', 'template versions', () => loadTemplates(templateDir).length),
+  loads('roster', 'people', () => loadRoster(policyDir).people.length),
+];

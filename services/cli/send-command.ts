@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { readCliConfig, readIntakeAccess } from '../../shared/config/cli-config.ts';
+import type { Command, Input } from './command.ts';
+import type { Io } from './io.ts';
+import { postToIntake } from './post-intake.ts';
+import { Refusal, UsageError } from './refusal.ts';
+import { sendRequest } from './send-request.ts';
+
+const fileText = async (input: Input, io: Io): Promise<string | null> => {
+  const path = input.text('json-file');
+  if (path === undefined) return null;
+  if (path === '-') return io.readInput();
+  try {
+    return await readFile(path, 'utf8');
+  } catch {
+    throw new UsageError(`--json-file ${path} cannot be read`, '--json-file');
+  }
+};
+
+const receiptText = (receipt: Record<string, unknown>, idempotencyKey: string): string => {
+  const rows = Object.entries({ ...receipt, idempotency_key: idempotencyKey }).filter(([, value]) => value !== null && typeof value !== 'object');
+  const next = typeof receipt['event_id'] === 'string' ? `\n\nnext: npx tocsin watch ${receipt['event_id']}` : '';
+  return `${rows.map(([name, value]) => `${name.padEnd(16)} ${String(value)}`).join('\n')}${next}\n`;
+};
+
+export const sendCommand: Command = {
+  name: 'send',
+  summary: 'hand a notification (or a support ticket) to the intake, over HTTP',
+  args: [],
+  options: {
+    purpose: { value: 'P', help: 'why, e.g. game-support-urgent' },
+    ref: { value: 'R', help: 'your own reference of the recipient' },
+    sms: { value: 'NUMBER', help: 'with + and country code' },
+    email: { value: 'ADDRESS', help: 'where the email goes' },
+    region: { value: 'XX', help: 'two capital letters (default: US)' },
+    locale: { value: 'TAG', help: 'language of the text (default: en)' },
+    consent: { value: 'C', repeatable: true, help: 'channel:basis[:reference], e.g. sms:on_call_duty' },
+    var: { value: 'NAME=VALUE', repeatable: true, help: 'a variable of the template' },
+    subject: { value: 'S', help: 'what it is about' },
+    'expires-in': { value: 'D', help: 'after which nothing is started, e.g. 20m (default: the policy\'s)' },
+    'idempotency-key': { value: 'K', help: 'the same key and body are one notification (default: a new one, printed)' },
+    'json-file': { value: 'FILE', help: 'the whole body as JSON; - reads standard input' },
+    ticket: { help: 'post the support form instead' },
+    category: { value: 'C', help: 'of a ticket, e.g. payment_lockout' },
+    message: { value: 'M', help: 'of a ticket: what the player writes' },
+    player: { value: 'REF', help: 'of a ticket: the player\'s reference' },
+    'on-call': { value: 'N', help: 'of a ticket, demo only: 01 … 07, each with an outcome of its own' },
+    url: { value: 'URL', help: 'the intake (default: TOCSIN_URL, else the running standalone)' },
+    'api-key': { value: 'KEY', help: 'better in TOCSIN_API_KEY, where no list of processes shows it' },
+  },
+  examples: [
+    ['send --ticket --category payment_lockout --message "charged twice" --player p-1001 --on-call 03', 'a ticket whose SMS is never confirmed: email follows'],
+    ['send --purpose game-support-urgent --ref oncall --sms +12025550101 --email a@example.com --consent sms:on_call_duty --consent email:on_call_duty --var category=outage', 'a notification of your own'],
+    ['cat body.json | npx tocsin send --json-file - --idempotency-key order-4711', 'the whole body from a program'],
+  ],
+  run: async (input, io) => {
+    const config = readCliConfig(io.env);
+    const request = sendRequest(input, await fileText(input, io), Date.now());
+    const access = readIntakeAccess(io.env, config, { url: input.text('url'), apiKey: input.text('api-key') });
+    if (request.needsKey && access.apiKey === null) {
+      throw new Refusal('POST /notifications needs an API key', { code: 'no_api_key', field: '--api-key', cure: 'make one with `npx tocsin key create --label …` and give it as TOCSIN_API_KEY' });
+    }
+    // A header can carry nothing else, and fetch would only say that it failed.
+    if (!/^[\x21-\x7e]{1,255}$/.test(input.text('idempotency-key') ?? 'new')) throw new UsageError('--idempotency-key must be 1 to 255 printable ASCII characters without spaces', '--idempotency-key');
+    const idempotencyKey = input.text('idempotency-key') ?? `cli-${randomUUID()}`;
+    const receipt = await postToIntake(`${access.url}${request.path}`, { body: request.body, idempotencyKey, apiKey: request.needsKey ? access.apiKey : null });
+    io.out.write(input.json ? `${JSON.stringify({ ...receipt, idempotency_key: idempotencyKey })}\n` : receiptText(receipt, idempotencyKey));
+    return 0;
+  },
+};

@@ -1,0 +1,79 @@
+import { parseDuration } from '../../shared/content/duration.ts';
+import type { Input } from './command.ts';
+import { UsageError } from './refusal.ts';
+
+export interface SendRequest { path: string; body: Record<string, unknown>; needsKey: boolean }
+
+const defined = (fields: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+const variablesOf = (pairs: string[]): Record<string, string> => Object.fromEntries(pairs.map((pair): [string, string] => {
+  const cut = pair.indexOf('=');
+  if (cut < 1) throw new UsageError('--var must be name=value', '--var');
+  return [pair.slice(0, cut), pair.slice(cut + 1)];
+}));
+
+const consentOf = (texts: string[]): (string | Record<string, string>)[] => texts.map((text) => {
+  const [, channel, basis, reference] = /^(sms|email):([A-Za-z0-9_-]+)(?::(.+))?$/.exec(text) ?? [];
+  if (channel === undefined || basis === undefined) throw new UsageError('--consent must be channel:basis or channel:basis:reference, such as sms:on_call_duty', '--consent');
+  return reference === undefined ? text : { channel, basis, reference };
+});
+
+const expiryOf = (text: string | undefined, now: number): string | undefined => {
+  if (text === undefined) return undefined;
+  const ms = parseDuration(text);
+  if (ms === null || ms <= 0) throw new UsageError('--expires-in must be a duration with its unit, such as 20m', '--expires-in');
+  return new Date(now + ms).toISOString();
+};
+
+/** The body of `POST /notifications` from options. @throws UsageError. */
+const notificationFrom = (input: Input, now: number): SendRequest => ({
+  path: '/notifications', needsKey: true,
+  body: defined({
+    purpose: input.required('purpose'),
+    recipient: defined({
+      ref: input.required('ref'), sms: input.text('sms'), email: input.text('email'), region: input.text('region') ?? 'US',
+      locale: input.text('locale') ?? 'en', consent: consentOf(input.list('consent')),
+    }),
+    subject: input.text('subject'), variables: variablesOf(input.list('var')), expires_at: expiryOf(input.text('expires-in'), now),
+  }),
+});
+
+/** The body of `POST /tickets` from options. @throws UsageError. */
+const ticketFrom = (input: Input): SendRequest => ({
+  path: '/tickets', needsKey: false,
+  body: defined({
+    category: input.required('category'), message: input.required('message'), player_ref: input.required('player'),
+    region: input.text('region') ?? 'US', locale: input.text('locale') ?? 'en', on_call: input.text('on-call'),
+  }),
+});
+
+const NOTIFICATION_ONLY = ['purpose', 'ref', 'sms', 'email', 'subject', 'expires-in'];
+const TICKET_ONLY = ['category', 'message', 'player', 'on-call'];
+
+const refuseStrays = (input: Input, strays: string[], why: string): void => {
+  const stray = strays.find((name) => input.text(name) !== undefined);
+  if (stray !== undefined) throw new UsageError(`--${stray} ${why}`, `--${stray}`);
+};
+
+const bodyFrom = (text: string): Record<string, unknown> => {
+  try {
+    const body = JSON.parse(text) as unknown;
+    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
+  } catch {
+    // Told below, without quoting what may hold addresses.
+  }
+  throw new UsageError('--json-file does not hold a JSON object', '--json-file');
+};
+
+/** The request that the options describe; `fileText` is what `--json-file` holds. @throws UsageError naming the option. */
+export const sendRequest = (input: Input, fileText: string | null, now: number): SendRequest => {
+  const ticket = input.flag('ticket');
+  if (fileText !== null) {
+    refuseStrays(input, [...NOTIFICATION_ONLY, ...TICKET_ONLY], 'cannot stand beside --json-file: write it into the file');
+    return { path: ticket ? '/tickets' : '/notifications', body: bodyFrom(fileText), needsKey: !ticket };
+  }
+  if (ticket) refuseStrays(input, NOTIFICATION_ONLY, 'does not belong to a ticket: the roster chooses whom to tell');
+  else refuseStrays(input, TICKET_ONLY, 'belongs to a ticket: add --ticket');
+  return ticket ? ticketFrom(input) : notificationFrom(input, now);
+};

@@ -1,0 +1,136 @@
+import { createServer } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import type { ErrorRequestHandler, Response, Router } from 'express';
+import helmet from 'helmet';
+import type { DashboardConfig } from '../../shared/config/intake-config.ts';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { openPart } from '../../shared/delivery/payload.ts';
+import { publicStatus } from '../../shared/domain/status.ts';
+import { isDatabaseAway } from '../../shared/ledger/database.ts';
+import { listNotifications, listTickets, readEntries, readNotification, readTicket } from '../../shared/ledger/reads.ts';
+import type { Logger } from '../../shared/telemetry/logger.ts';
+import { DASHBOARD_CSS } from './dashboard-css.ts';
+import { listPage } from './list-page.ts';
+import { requireLogin } from './login.ts';
+import { notificationPage } from './notification-page.ts';
+import { escapeHtml, page } from './page.ts';
+import type { TicketContent } from './ticket-page.ts';
+import { ticketPage } from './ticket-page.ts';
+
+export interface DashboardSettings { engine: Engine; config: DashboardConfig; log: Logger }
+
+export interface RunningDashboard {
+  url: string;
+  port: number;
+  /** Takes no more requests, lets those under way finish for a moment, and frees the port. */
+  close: () => Promise<void>;
+}
+
+const LIST_LENGTH = 50;
+const FINISH_WITHIN_MS = 3_000;
+const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+const security = helmet({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: { defaultSrc: ["'none'"], styleSrc: ["'self'"], imgSrc: ["'self'", 'data:'], formAction: ["'self'"], baseUri: ["'none'"], frameAncestors: ["'none'"] },
+  },
+  referrerPolicy: { policy: 'no-referrer' },
+  strictTransportSecurity: false,
+});
+
+const sendMissing = (response: Response): void => {
+  response.status(404).type('html').send(page('Not found', '<h1>There is nothing here</h1><p>Check the address. <a href="/">See the newest tickets and notifications</a>.</p>'));
+};
+
+const addPages = (router: Router, engine: Engine): void => {
+  router.get('/', async (_request, response) => {
+    const [tickets, notifications] = await Promise.all([listTickets(engine.db, LIST_LENGTH), listNotifications(engine.db, LIST_LENGTH)]);
+    response.type('html').send(listPage(tickets, notifications));
+  });
+  router.get('/tickets/:event_id', async (request, response) => {
+    const eventId = request.params.event_id;
+    const [ticket, record] = EVENT_ID.test(eventId) ? await Promise.all([readTicket(engine.db, { eventId }), readNotification(engine.db, { eventId })]) : [null, null];
+    if (!ticket || !record) {
+      sendMissing(response);
+      return;
+    }
+    const content = ticket.sealed && openPart<TicketContent>(engine.ring, eventId, 'ticket', ticket.sealed);
+    response.type('html').send(ticketPage(ticket, publicStatus(record.current.state), content));
+  });
+  router.get('/notifications/:event_id', async (request, response) => {
+    const eventId = request.params.event_id;
+    const record = EVENT_ID.test(eventId) ? await readNotification(engine.db, { eventId }) : null;
+    if (!record) {
+      sendMissing(response);
+      return;
+    }
+    const [entries, ticket] = await Promise.all([readEntries(engine.db, eventId), readTicket(engine.db, { eventId })]);
+    response.type('html').send(notificationPage(record, entries, ticket !== null));
+  });
+};
+
+/** A page for every error. The log names the kind of an error and where it arose, never its message, which may quote data. */
+const errors = (log: Logger): ErrorRequestHandler => (error: unknown, request, response, next) => {
+  if (response.headersSent) {
+    next(error);
+    return;
+  }
+  const id = randomUUID();
+  const away = isDatabaseAway(error);
+  const refused = error instanceof URIError || (error as { status?: number } | null)?.status === 400;
+  if (!away && !refused) {
+    const { name, stack } = (error instanceof Error ? error : {}) as Partial<Error>;
+    log.error({ event: 'request.failed', request_id: id, method: request.method, error: name, frames: stack?.split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 12) });
+  }
+  const [status, heading, text] = away ? [503, 'Not available for a moment', 'The ledger cannot be reached. Try again in a few seconds.'] as const
+    : refused ? [400, 'That could not be read', 'The address is not properly encoded.'] as const
+      : [500, 'Something went wrong', 'It was noted.'] as const;
+  response.status(status).set(away ? { 'Retry-After': '5' } : {}).type('html').send(page(heading, `<h1>${heading}</h1><p>${text}</p><p class="soft">Request <code>${escapeHtml(id)}</code></p>`));
+};
+
+const createApp = ({ engine, config, log }: DashboardSettings): express.Express => {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
+  app.use(security);
+  app.get('/healthz', (_request, response) => { response.json({ status: 'alive' }); });
+  app.get('/dashboard.css', (_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('css').send(DASHBOARD_CSS); });
+  app.use(requireLogin(config.operator));
+  app.use((request, response, next) => {
+    response.set('Cache-Control', 'no-store');
+    if (request.method === 'GET' || request.method === 'HEAD') next();
+    else response.status(405).set('Allow', 'GET, HEAD').type('html').send(page('Not possible', '<h1>That does not work here</h1><p>These pages can only be read.</p>'));
+  });
+  addPages(app, engine);
+  app.use((_request, response) => sendMissing(response));
+  app.use(errors(log));
+  return app;
+};
+
+const stop = async (server: Server): Promise<void> => {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), FINISH_WITHIN_MS);
+  await closed;
+  clearTimeout(timer);
+};
+
+const hostInUrl = (host: string): string => {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+};
+
+/** Starts the dashboard. @throws where the port is taken. */
+export const startDashboard = async (settings: DashboardSettings): Promise<RunningDashboard> => {
+  const { config } = settings;
+  const server = createServer({ requestTimeout: 60_000, headersTimeout: 15_000, keepAliveTimeout: 65_000 }, createApp(settings));
+  server.listen(config.port, config.host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://${hostInUrl(config.host)}:${port}`, port, close: () => stop(server) };
+};

@@ -1,0 +1,37 @@
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** Text as HTML shows it, in content and in quoted attributes. */
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
+
+/** A whole page around its content, which is HTML already. */
+export const page = (title: string, main: string): string => `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex"><meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)} - Tocsin</title><link rel="stylesheet" href="/dashboard.css"><link rel="icon" href="data:,"></head>
+<body><header class="top"><a href="/">Tocsin</a></header><main>
+${main}
+</main></body></html>`;
+
+/** An instant in UTC, to the millisecond: entries are often closer than a second. Null is a dash. */
+export const shownTime = (at: number | null): string => {
+  if (at === null) return '<span class="soft">-</span>';
+  const iso = new Date(at).toISOString();
+  return `<time datetime="${iso}">${iso.slice(0, 10)} <b>${iso.slice(11, 23)}</b> UTC</time>`;
+};
+
+/** A status with its colour. */
+export const badge = (status: string): string => `<span class="badge ${/^[a-z_]+$/.test(status) ? status : ''}">${escapeHtml(status.replaceAll('_', ' '))}</span>`;
+
+/**
+ * A table whose rows become cards on a narrow screen; the roles keep it a table there. `rows` hold HTML.
+ */
+export const table = (caption: string, columns: string[], rows: string[][]): string => {
+  if (rows.length === 0) return '<p class="soft">Nothing yet.</p>';
+  const heads = columns.map((name) => `<th role="columnheader" scope="col">${escapeHtml(name)}</th>`).join('');
+  const body = rows.map((cells) => `<tr role="row">${cells.map((cell, index) => `<td role="cell" data-label="${escapeHtml(columns[index] ?? '')}"><div>${cell}</div></td>`).join('')}</tr>`);
+  return `<table role="table"><caption>${escapeHtml(caption)}</caption><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${body.join('\n')}</tbody></table>`;
+};
+
+/** Names and values; the values are HTML. */
+export const facts = (pairs: [name: string, html: string][]): string =>
+  `<dl>${pairs.map(([name, html]) => `<dt>${escapeHtml(name)}</dt><dd>${html}</dd>`).join('')}</dl>`;

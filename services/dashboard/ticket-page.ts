@@ -1,0 +1,21 @@
+import type { PublicStatus } from '../../shared/domain/words.ts';
+import type { TicketRecord } from '../../shared/ledger/reads.ts';
+import { maskEmail, maskPhone } from '../../shared/security/redact.ts';
+import { badge, escapeHtml, facts, page, shownTime } from './page.ts';
+
+/** What the player wrote and gave, as it was sealed. */
+export interface TicketContent { message: string; playerRef: string; contact: { sms: string | null; email: string | null } }
+
+const contactOf = ({ sms, email }: TicketContent['contact']): string =>
+  [sms && maskPhone(sms), email && maskEmail(email)].filter((one): one is string => Boolean(one)).map(escapeHtml).join(', ') || '<span class="soft">none left</span>';
+
+/** One ticket with the player's words; `content` is null once it was erased. */
+export const ticketPage = (ticket: TicketRecord, status: PublicStatus, content: TicketContent | null): string => page('Ticket', `<h1>Ticket ${escapeHtml(ticket.eventId)}</h1>
+${facts([
+    ['Status', badge(status)], ['Category', escapeHtml(ticket.category)], ['Queue', escapeHtml(ticket.queue)], ['Urgency', escapeHtml(ticket.urgency)],
+    ['Region', escapeHtml(ticket.region)], ['Language', escapeHtml(ticket.locale)], ['Received', shownTime(ticket.receivedAt.getTime())],
+    ['Player', content ? `<bdi>${escapeHtml(content.playerRef)}</bdi>` : '<span class="soft">erased</span>'],
+    ['Contact', content ? contactOf(content.contact) : '<span class="soft">erased</span>'],
+    ['Notice', `<a href="/notifications/${escapeHtml(ticket.eventId)}">What was sent, when and why</a>`],
+  ])}
+<h2>What the player wrote</h2>${content ? `<div class="words" dir="auto">${escapeHtml(content.message)}</div>` : '<p class="soft">The text was erased.</p>'}`);

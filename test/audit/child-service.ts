@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { within } from './waiting.ts';
+
+export interface ServiceSettings {
+  name: string;
+  /** Relative to the repository. */
+  program: string;
+  env: Record<string, string>;
+  /** Everything the process says goes there. */
+  logPath: string;
+  /** Finds in a line of its output that it is ready, and what it says about itself; null where the line says nothing of that. */
+  readyIn: (line: string) => Record<string, unknown> | null;
+}
+
+export interface Ended { code: number | null; signal: NodeJS.Signals | null }
+
+export interface ChildService {
+  readonly name: string;
+  readonly pid: number;
+  /** Resolves to what it says of itself once it is ready, or to null where it ends before. */
+  readonly ready: Promise<Record<string, unknown> | null>;
+  readonly ended: Promise<Ended>;
+  isRunning: () => boolean;
+  kill: () => Promise<Ended>;
+  /** SIGTERM; a kill where that takes too long. */
+  stop: () => Promise<Ended>;
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** What a service must not inherit: settings of whoever runs the audit. */
+const OURS = /^(TOCSIN_|TWILIO_|SMTP_|MAIL_|DATABASE_|REDIS_|SANDBOX_|INTAKE_|DASHBOARD_|NODE_OPTIONS|LOG_LEVEL|CHANNEL|JEST_|NODE_ENV)/;
+const STOP_WITHIN_MS = 20_000;
+
+const inherited = (): Record<string, string> => Object.fromEntries(Object.entries(process.env).filter(([name, value]) => value !== undefined && !OURS.test(name)) as [string, string][]);
+const alive = new Set<ChildService>();
+
+/** Starts one program of the product as a process of its own. */
+export const startService = (settings: ServiceSettings): ChildService => {
+  const child = spawn(process.execPath, ['--import', 'tsx', settings.program], { cwd: ROOT, env: { ...inherited(), ...settings.env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const note = (line: string): void => appendFileSync(settings.logPath, `${line}\n`);
+  note(`--- ${settings.name} pid ${child.pid} ${new Date().toISOString()} ${settings.env['TOCSIN_KILL_AT'] ?? ''}`);
+  createInterface({ input: child.stderr }).on('line', note);
+  const ended = once(child, 'exit').then(([code, signal]: unknown[]): Ended => {
+    alive.delete(service);
+    note(`--- ${settings.name} pid ${child.pid} ended ${String(code ?? signal)}`);
+    return { code: code as number | null, signal: signal as NodeJS.Signals | null };
+  });
+  const ready = new Promise<Record<string, unknown> | null>((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      note(line);
+      const told = settings.readyIn(line);
+      if (told) resolve(told);
+    });
+    void ended.then(() => resolve(null));
+  });
+  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
+  const kill = (): Promise<Ended> => {
+    if (isRunning()) child.kill('SIGKILL');
+    return ended;
+  };
+  const service: ChildService = {
+    name: settings.name, pid: child.pid as number, ready, ended, isRunning, kill,
+    stop: async () => {
+      if (isRunning()) child.kill('SIGTERM');
+      return (await within(STOP_WITHIN_MS, ended)) ?? kill();
+    },
+  };
+  alive.add(service);
+  return service;
+};
+
+/** Kills whatever of ours still runs: for the end of an audit that went wrong. */
+export const killLeftServices = async (): Promise<void> => {
+  await Promise.all([...alive].map((service) => service.kill()));
+};
+
+const parsed = (line: string): Record<string, unknown> | null => {
+  if (!line.startsWith('{')) return null;
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return null;
+  }
+};
+
+/** The line by which a service of the Procfile says that it is ready. */
+export const startedEvent = (line: string): Record<string, unknown> | null => {
+  const told = parsed(line);
+  return told?.['event'] === 'service.started' && told['pid'] !== undefined ? told : null;
+};
+
+/** The line by which the sandbox says that it is ready. */
+export const sandboxReady = (line: string): Record<string, unknown> | null => {
+  const told = parsed(line);
+  return told?.['ready'] === true ? told : null;
+};
+
+/** The line by which the standalone says that it is ready. */
+export const standaloneReady = (line: string): Record<string, unknown> | null => (line.startsWith('Tocsin is ready') ? { ready: true } : null);

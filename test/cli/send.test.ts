@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from './support.ts';
+
+interface Received { path: string | undefined; headers: IncomingHttpHeaders; body: unknown }
+const RECEIPT = { event_id: 'evt_01ARZ3NDEKTSV4RRFFQ69G5FAV', status: 'accepted' };
+
+describe('tocsin send', () => {
+  let server: Server;
+  let url: string;
+  let dataDir: string;
+  let received: Received[] = [];
+  let answer: { status: number; body: string; headers?: Record<string, string> };
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
+        received.push({ path: request.url, headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString()) as unknown });
+        response.writeHead(answer.status, answer.headers).end(answer.body);
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    dataDir = await mkdtemp(join(tmpdir(), 'tocsin-cli-'));
+    await writeFile(join(dataDir, 'standalone.json'), JSON.stringify({
+      intake: url, dashboard: url, sandbox: url, smtp: 'smtp://127.0.0.1:1', database: 'postgres://127.0.0.1:1/x', queue: 'postgres', api_key: 'tk_own', operator: { user: 'u', password: 'p' },
+    }));
+  });
+  beforeEach(() => {
+    received = [];
+    answer = { status: 202, body: JSON.stringify(RECEIPT) };
+  });
+  afterAll(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(dataDir, { recursive: true });
+  });
+
+  it('hands a notification to the running standalone with its key, and says what to do next', async () => {
+    const ran = await run(['send', '--purpose', 'game-support-urgent', '--ref', '0012', '--sms', '+12025550101', '--consent', 'sms:on_call_duty', '--consent', 'email:contract:c/7', '--var', 'a=b=c', '--var', 'n=1'], { env: { TOCSIN_DATA_DIR: dataDir } });
+    expect(ran.code).toBe(0);
+    expect(received[0]).toMatchObject({
+      path: '/notifications', headers: { authorization: 'Bearer tk_own', 'idempotency-key': expect.stringMatching(/^cli-/) },
+      body: { purpose: 'game-support-urgent', recipient: { ref: '0012', sms: '+12025550101', region: 'US', locale: 'en', consent: ['sms:on_call_duty', { channel: 'email', basis: 'contract', reference: 'c/7' }] }, variables: { a: 'b=c', n: '1' } },
+    });
+    expect(ran.out).toContain(`idempotency_key  ${String(received[0]?.headers['idempotency-key'])}`);
+    expect(ran.out).toContain(`next: npx tocsin watch ${RECEIPT.event_id}`);
+  });
+
+  it('posts the support form without any key', async () => {
+    const ran = await run(['send', '--ticket', '--category', 'payment_lockout', '--message', '123', '--player', 'p-1', '--on-call', '03', '--idempotency-key', 'k-1', '--json'], { env: { TOCSIN_DATA_DIR: dataDir } });
+    expect(JSON.parse(ran.out)).toEqual({ ...RECEIPT, idempotency_key: 'k-1' });
+    expect(received[0]).toMatchObject({ path: '/tickets', body: { category: 'payment_lockout', message: '123', player_ref: 'p-1', on_call: '03', region: 'US', locale: 'en' } });
+    expect(received[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it('takes the whole body from standard input', async () => {
+    await run(['send', '--json-file', '-'], { env: { TOCSIN_DATA_DIR: dataDir }, stdin: '{"purpose":"p"}' });
+    expect(received[0]).toMatchObject({ path: '/notifications', body: { purpose: 'p' } });
+  });
+
+  it('does not give the standalone\'s key to another host', async () => {
+    const ran = await run(['send', '--json-file', '-', '--url', 'http://127.0.0.1:9'], { env: { TOCSIN_DATA_DIR: dataDir }, stdin: '{}' });
+    expect(ran.code).toBe(1);
+    expect(ran.err).toContain('POST /notifications needs an API key');
+  });
+
+  it('passes a refusal on: what, which field, what to do', async () => {
+    answer = { status: 422, body: JSON.stringify({ code: 'expiry_too_short', detail: 'expires_at leaves too little time: allow 61 s.', field: 'expires_at' }) };
+    const ran = await run(['send', '--json-file', '-', '--json'], { env: { TOCSIN_DATA_DIR: dataDir }, stdin: '{}' });
+    expect(ran.code).toBe(1);
+    expect(JSON.parse(ran.out)).toEqual({ error: { code: 'expiry_too_short', field: 'expires_at', message: 'refused (422): expires_at leaves too little time: allow 61 s.' } });
+    answer = { status: 429, body: '{}', headers: { 'retry-after': '7' } };
+    expect((await run(['send', '--json-file', '-'], { env: { TOCSIN_DATA_DIR: dataDir }, stdin: '{}' })).err).toContain('try again in 7 s');
+  });
+
+  it('says how to repeat safely where no answer came, and knows what is no intake', async () => {
+    const away = await run(['send', '--json-file', '-', '--url', 'http://127.0.0.1:9', '--api-key', 'k', '--idempotency-key', 'k-2'], { env: { TOCSIN_DATA_DIR: dataDir }, stdin: '{}' });
+    expect(away.code).toBe(1);
+    expect(away.err).toContain('the same command with --idempotency-key k-2 is safe to repeat');
+    answer = { status: 200, body: '<html>' };
+    expect((await run(['send', '--json-file', '-'], { env: { TOCSIN_DATA_DIR: dataDir }, stdin: '{}' })).err).toContain('is not the intake of Tocsin');
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import { COMMANDS } from '../../services/cli/commands.ts';
+import { run } from './support.ts';
+
+const EVENT = 'evt_01ARZ3NDEKTSV4RRFFQ69G5FAV';
+const here = { TOCSIN_DATA_DIR: '/nonexistent' };
+
+describe('the command line', () => {
+  it('prints its help with examples, and asks for a command where none is given', async () => {
+    const help = await run(['--help']);
+    expect(help).toMatchObject({ code: 0, err: '' });
+    expect(help.out).toContain('Examples:\n');
+    for (const command of COMMANDS) expect(help.out).toContain(`  ${command.name}`);
+    expect(await run([])).toMatchObject({ code: 2, out: '', err: help.out });
+  });
+
+  it.each(COMMANDS.map((command) => command.name))('tells of `%s` how it is used, with an example', async (name) => {
+    const help = await run([...name.split(' '), '--help']);
+    expect(help.code).toBe(0);
+    expect(help.out).toMatch(new RegExp(`Usage: npx tocsin ${name}`));
+    expect(help.out).toMatch(/Examples:\n {2}# /);
+  });
+
+  it.each([
+    [['frobnicate'], 'there is no command "frobnicate"'],
+    [['key'], '"key" needs one of: create, list, revoke'],
+    [['show'], 'EVENT is missing'],
+    [['show', 'evt_1'], 'EVENT is not an event id'],
+    [['show', EVENT, 'more'], '"more" is one argument too many'],
+    [['show', EVENT, '--colour'], "Unknown option '--colour'"],
+    [['close', EVENT], '--reason is missing'],
+    [['close', EVENT, '--reason'], "'--reason <value>' argument missing"],
+    [['close', EVENT, '--reason', 'taken', '--actor', 'ada@example.com'], '--actor must be a short name'],
+    [['key', 'create'], '--label is missing'],
+    [['watch', EVENT, '--until', 'noon'], '--until must be one of settled, final, forever'],
+    [['send', '--purpose', 'p'], '--ref is missing'],
+    [['send', '--purpose', 'p', '--ref', 'r', '--consent', 'sms'], '--consent must be channel:basis'],
+    [['send', '--purpose', 'p', '--ref', 'r', '--var', 'x'], '--var must be name=value'],
+    [['send', '--purpose', 'p', '--ref', 'r', '--expires-in', '20'], '--expires-in must be a duration with its unit'],
+    [['send', '--ticket', '--purpose', 'p'], '--purpose does not belong to a ticket'],
+    [['send', '--category', 'bug_report'], '--category belongs to a ticket: add --ticket'],
+    [['send', '--json-file', '/nonexistent/file'], 'cannot be read'],
+  ])('answers %j with exit code 2 and what is wrong', async (line, said) => {
+    const ran = await run(line, { env: here });
+    expect(ran).toMatchObject({ code: 2, out: '' });
+    expect(ran.err).toContain(said);
+    expect(ran.err).toContain('what to do: see `npx tocsin');
+  });
+
+  it('gives a misuse out as JSON where JSON is asked for', async () => {
+    const ran = await run(['close', EVENT, '--json'], { env: here });
+    expect(ran).toMatchObject({ code: 2, err: '' });
+    expect(JSON.parse(ran.out)).toEqual({ error: { code: 'usage', field: '--reason', message: '--reason is missing', cure: 'npx tocsin close --help' } });
+  });
+
+  it('says where it looked for a database, and what to do, where none is known', async () => {
+    const ran = await run(['show', EVENT], { env: here });
+    expect(ran.code).toBe(1);
+    expect(ran.err).toBe('tocsin: no database is known: set DATABASE_URL, or start Tocsin (npm start), which writes /nonexistent/standalone.json\n');
+  });
+
+  it('says that a database does not answer, without its password', async () => {
+    const ran = await run(['show', EVENT, '--json'], { env: { ...here, DATABASE_URL: 'postgres://owner:hunter2@127.0.0.1:1/tocsin' } });
+    expect(ran.code).toBe(1);
+    expect(JSON.parse(ran.out)).toMatchObject({ error: { code: 'database_away' } });
+    expect(ran.out).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import type { RunningIntake } from '../../services/intake/intake.ts';
+import { ask, createRig, postJson } from './rig.ts';
+import type { Answer, Rig } from './rig.ts';
+
+let rig: Rig;
+let intake: RunningIntake;
+let key: string;
+let strangersKey: string;
+
+beforeAll(async () => {
+  rig = await createRig();
+  intake = await rig.start();
+  key = await rig.createKey('acme');
+  strangersKey = await rig.createKey('stranger');
+});
+afterAll(() => rig.close());
+
+const variables = { category: 'payment_lockout', queue: 'payments', region: 'US', locale: 'en', player_ref: 'p', message: 'm', received_at: 'now', ticket_url: 'https://example.com/t' };
+const intent = (changes: Record<string, unknown> = {}, recipient: Record<string, unknown> = {}): Record<string, unknown> => ({
+  purpose: 'game-support-urgent',
+  recipient: { ref: 'user-1', sms: '+1 202 555 0101', email: 'Someone@Example.com', region: 'US', locale: 'en', consent: ['sms:on_call_duty', { channel: 'email', basis: 'contract', reference: 'terms/7' }], ...recipient },
+  variables, ...changes,
+});
+
+let keys = 0;
+const post = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+  postJson(`${intake.url}${path}`, body, { Authorization: `Bearer ${key}`, ...headers });
+const send = (body: unknown, idempotencyKey = `k-${keys += 1}`): Promise<Answer> => post('/notifications', body, { 'Idempotency-Key': idempotencyKey });
+const get = (path: string, as = key): Promise<Answer> => ask(`${intake.url}${path}`, { headers: { Authorization: `Bearer ${as}` } });
+
+describe('sending a notification', () => {
+  it('answers 202 with a receipt, and the same key and body 200 with the same one', async () => {
+    const first = await send(intent(), 'once');
+    expect(first.status).toBe(202);
+    expect(first.body).toEqual({ event_id: expect.stringMatching(/^evt_/), status: 'accepted', received_at: expect.any(String), status_url: `${intake.url}/notifications/${String(first.body.event_id)}` });
+    const again = await send(intent({}, { sms: '+12025550101' }), 'once');
+    expect(again.status).toBe(200);
+    expect(again.body).toEqual({ ...first.body, replayed: true });
+  });
+
+  it('refuses another body under the same key', async () => {
+    await send(intent(), 'taken');
+    expect((await send(intent({ variables: { ...variables, message: 'other' } }), 'taken')).body).toMatchObject({ status: 409, code: 'idempotency_key_reused' });
+  });
+
+  it('makes one notification of many concurrent requests under one key', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => send(intent(), 'raced')));
+    expect(new Set(answers.map((one) => one.body.event_id)).size).toBe(1);
+    expect(answers.filter((one) => one.status === 202)).toHaveLength(1);
+  });
+
+  test.each<[string, unknown, Record<string, unknown>]>([
+    ['an unknown purpose', intent({ purpose: 'no-such-purpose' }), { status: 422, code: 'unknown_purpose', field: 'purpose', known_purposes: ['game-support-routine', 'game-support-urgent'] }],
+    ['an expiry in the past', intent({ expires_at: '2020-01-01T00:00:00Z' }), { status: 422, code: 'expiry_too_short', field: 'expires_at' }],
+    ['an expiry without an offset', intent({ expires_at: '2030-01-01T00:00:00' }), { status: 400, field: 'expires_at' }],
+    ['an artifact', intent({ artifacts: ['art_1'] }), { status: 422, code: 'artifacts_not_supported' }],
+    ['a precondition', intent({ precondition_url: 'https://example.com/still' }), { status: 422, code: 'precondition_not_supported' }],
+    ['no address at all', intent({}, { sms: undefined, email: undefined }), { status: 400, code: 'no_address', field: 'recipient' }],
+    ['a number that is none', intent({}, { sms: '12' }), { status: 400, field: 'recipient.sms' }],
+    ['a consent of an unknown channel', intent({}, { consent: ['fax:consent'] }), { status: 400, field: 'recipient.consent.0' }],
+    ['a variable that is no text', intent({ variables: { ...variables, message: 7 } }), { status: 400, field: 'variables.message' }],
+    ['a subject with a line break', intent({ subject: 'Hi\r\nBcc: x@example.com' }), { status: 400, field: 'subject' }],
+    ['an unknown field', intent({ priority: 'high' }), { status: 400, code: 'unknown_field', field: 'priority' }],
+    ['an unknown field of the recipient', intent({}, { name: 'Ada' }), { status: 400, code: 'unknown_field', field: 'recipient.name' }],
+  ])('refuses %s', async (_what, body, wanted) => {
+    const answer = await send(body);
+    expect(answer.status).toBe(wanted.status);
+    expect(answer.body).toMatchObject(wanted);
+  });
+
+  it('wants an idempotency key', async () => {
+    expect((await post('/notifications', intent())).body).toMatchObject({ status: 400, code: 'idempotency_key_required', field: 'Idempotency-Key' });
+  });
+
+  it('records a region without a policy as policy_rejected', async () => {
+    const { status, body } = await send(intent({}, { region: 'BR' }));
+    expect(status).toBe(202);
+    expect(body).toMatchObject({ status: 'policy_rejected', reason: 'region' });
+    expect((await get(`/notifications/${String(body.event_id)}`)).body).toMatchObject({ status: 'policy_rejected', attempts: [] });
+  });
+});
+
+describe('keys', () => {
+  it('answers no key, a wrong key and a malformed one alike, with how to authenticate', async () => {
+    const answers = await Promise.all([undefined, `Bearer tk_${'0'.repeat(12)}_${'A'.repeat(43)}`, 'Bearer nonsense', `Basic ${btoa('a:b')}`].map((authorization) =>
+      postJson(`${intake.url}/notifications`, intent(), authorization === undefined ? {} : { Authorization: authorization })));
+    for (const answer of answers) {
+      expect(answer.status).toBe(401);
+      expect(answer.body.code).toBe('unauthorized');
+      expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
+    }
+  });
+
+  it('answers an unknown id, another tenant\'s id and nonsense alike', async () => {
+    const eventId = String((await send(intent())).body.event_id);
+    const strip = ({ status, body }: Answer) => ({ status, ...body, request_id: '' });
+    const answers = (await Promise.all([
+      get(`/notifications/${eventId}`, strangersKey), get('/notifications/evt_00000000000000000000000000'), get('/notifications/nonsense'),
+      get(`/notifications/${eventId}/history`, strangersKey), get(`/notifications/${eventId}/explanation`, strangersKey),
+      postJson(`${intake.url}/notifications/${eventId}/close`, { reason: 'taken' }, { Authorization: `Bearer ${strangersKey}` }),
+    ])).map(strip);
+    expect(answers[0]).toMatchObject({ status: 404, code: 'not_found' });
+    for (const answer of answers) expect(answer).toEqual(answers[0]);
+    expect((await get(`/notifications/${eventId}`)).body.status).toBe('accepted');
+  });
+});
+
+describe('reading a notification', () => {
+  it('shows status, policy, template and attempts, neutral of providers', async () => {
+    const eventId = String((await send(intent({ expires_at: '2099-01-01T00:00:00+02:00' }))).body.event_id);
+    const { body, text } = await get(`/notifications/${eventId}`);
+    expect(body).toMatchObject({
+      event_id: eventId, status: 'accepted', paused: false, closed: null, completed_at: null, purpose: 'game-support-urgent',
+      policy: { version: 1 }, template: { owner: 'ours', name: 'game-support-urgent-sms', version: 1, locale: 'en' }, expires_at: '2098-12-31T22:00:00.000Z',
+      attempts: [{ channel: 'sms', sequence: 1, outcome: 'queued', reason: null, submitted_at: null, settled_at: null, decision_deadline_at: expect.any(String) }],
+      steps: [{ channel: 'sms', phase: 'started', reason: null }, { channel: 'email', phase: 'waiting', reason: null }],
+    });
+    expect(text).not.toMatch(/twilio|smtp|example\.com|2025550/i);
+  });
+
+  it('tells the history from the first entry on, each chained to the one before', async () => {
+    const eventId = String((await send(intent())).body.event_id);
+    const { body } = await get(`/notifications/${eventId}/history`);
+    const entries = body.entries as { version: number; kind: string; actor: string; hash: string; prev_hash: string; details: Record<string, unknown> }[];
+    expect(entries.map((entry) => entry.version)).toEqual(entries.map((_entry, index) => index + 1));
+    expect(entries[0]).toMatchObject({ kind: 'NotificationAccepted', actor: expect.stringMatching(/^key:[0-9a-f]{12}$/), details: { purpose: 'game-support-urgent' } });
+    for (const [index, entry] of entries.slice(1).entries()) expect(entry.prev_hash).toBe(entries[index]?.hash);
+  });
+
+  it('explains in words why each channel was or was not used', async () => {
+    const eventId = String((await send(intent({}, { consent: ['email:contract'] }))).body.event_id);
+    const { status, body } = await get(`/notifications/${eventId}/explanation`);
+    expect(status).toBe(200);
+    expect((body.explanation as string[]).join('\n')).toMatch(/no_consent/);
+  });
+});
+
+describe('closing', () => {
+  it('closes once: the first reason stands, and asking again is a replay', async () => {
+    const eventId = String((await send(intent())).body.event_id);
+    const first = await post(`/notifications/${eventId}/close`, { reason: 'taken', actor: 'ada.moreno' });
+    expect(first.status).toBe(200);
+    expect(first.body).toEqual({ event_id: eventId, status: 'closed', closed: { reason: 'taken', at: expect.any(String) }, in_flight: false, replayed: false });
+    const again = await post(`/notifications/${eventId}/close`, { reason: 'cancelled' });
+    expect(again.body).toEqual({ ...first.body, replayed: true });
+    const { body } = await get(`/notifications/${eventId}`);
+    expect(body).toMatchObject({ status: 'closed', closed: { reason: 'taken' }, attempts: [{ outcome: 'cancelled', reason: 'closed' }] });
+    expect(body.completed_at).toBe((body.closed as { at: string }).at);
+  });
+
+  it('closes by idempotency key, of its own tenant only', async () => {
+    const eventId = (await send(intent(), 'by-key')).body.event_id;
+    const foreign = await postJson(`${intake.url}/notifications/close`, { idempotency_key: 'by-key', reason: 'taken' }, { Authorization: `Bearer ${strangersKey}` });
+    expect(foreign.status).toBe(404);
+    expect((await post('/notifications/close', { idempotency_key: 'by-key', reason: 'cancelled' })).body).toMatchObject({ event_id: eventId, closed: { reason: 'cancelled' } });
+    expect((await get(`/notifications/${String(eventId)}`)).body.completed_at).toBeNull();
+  });
+
+  it('keeps a sentence out of the ledger: it is sealed, and booked as other', async () => {
+    const eventId = String((await send(intent())).body.event_id);
+    const { body } = await post(`/notifications/${eventId}/close`, { reason: 'Called them at +1 202 555 0101' });
+    expect(body).toMatchObject({ closed: { reason: 'other' } });
+    expect((await get(`/notifications/${eventId}/history`)).text).not.toContain('Called');
+  });
+
+  it('refuses an actor that is an address, a missing reason, and what was never started', async () => {
+    const eventId = String((await send(intent())).body.event_id);
+    expect((await post(`/notifications/${eventId}/close`, { reason: 'taken', actor: 'ada@example.com' })).body).toMatchObject({ status: 400, field: 'actor' });
+    expect((await post(`/notifications/${eventId}/close`, {})).body).toMatchObject({ status: 400, field: 'reason' });
+    const rejected = String((await send(intent({}, { region: 'BR' }))).body.event_id);
+    expect((await post(`/notifications/${rejected}/close`, { reason: 'taken' })).body).toMatchObject({ status: 409, code: 'not_open' });
+  });
+});
