@@ -1,14 +1,31 @@
 import type { Command } from './command.ts';
-import { closeCommand } from './close-command.ts';
-import { doctorCommand } from './doctor-command.ts';
-import { explainCommand } from './explain-command.ts';
-import { keyCreateCommand, keyListCommand, keyRevokeCommand } from './key-command.ts';
-import { migrateCommand } from './migrate-command.ts';
-import { sendCommand } from './send-command.ts';
-import { showCommand } from './show-command.ts';
-import { watchCommand } from './watch-command.ts';
 
-/** Every command, in the order of the help. */
-export const COMMANDS: readonly Command[] = [
-  sendCommand, showCommand, watchCommand, explainCommand, closeCommand, doctorCommand, migrateCommand, keyCreateCommand, keyListCommand, keyRevokeCommand,
-];
+/** Every command, in the order of the help; each is read only when it is needed, so that a small one starts quickly. */
+const LOADERS: Record<string, () => Promise<Command>> = {
+  send: async () => (await import('./send-command.ts')).sendCommand,
+  show: async () => (await import('./show-command.ts')).showCommand,
+  watch: async () => (await import('./watch-command.ts')).watchCommand,
+  explain: async () => (await import('./explain-command.ts')).explainCommand,
+  close: async () => (await import('./close-command.ts')).closeCommand,
+  doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
+  migrate: async () => (await import('./migrate-command.ts')).migrateCommand,
+  'key create': async () => (await import('./key-command.ts')).keyCreateCommand,
+  'key list': async () => (await import('./key-command.ts')).keyListCommand,
+  'key revoke': async () => (await import('./key-command.ts')).keyRevokeCommand,
+};
+
+export const COMMAND_NAMES: readonly string[] = Object.keys(LOADERS);
+
+/** The command of that name; null where there is none. */
+export const loadCommand = async (name: string): Promise<Command | null> =>
+  (Object.hasOwn(LOADERS, name) ? (await LOADERS[name]?.()) ?? null : null);
+
+/** The commands of these names, for a help that shows several. One by one: they share most of what they import. */
+export const loadCommands = async (names: readonly string[] = COMMAND_NAMES): Promise<Command[]> => {
+  const commands: Command[] = [];
+  for (const name of names) {
+    const command = await loadCommand(name);
+    if (command) commands.push(command);
+  }
+  return commands;
+};

@@ -1,8 +1,6 @@
-import { isDatabaseAway } from '../../shared/ledger/database.ts';
-import { redactText } from '../../shared/security/redact.ts';
 import type { Command } from './command.ts';
 import { parseInput } from './command.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMAND_NAMES, loadCommand, loadCommands } from './commands.ts';
 import type { Io } from './io.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import type { RefusalFacts } from './refusal.ts';
@@ -13,30 +11,35 @@ const REFUSED = 1;
 const USAGE = 2;
 
 /** The command that the first one or two words name. */
-const findCommand = (argv: string[]): { command: Command; rest: string[] } | null => {
+const findCommand = async (argv: string[]): Promise<{ command: Command; rest: string[] } | null> => {
   for (const words of [2, 1]) {
-    const command = COMMANDS.find((one) => one.name === argv.slice(0, words).join(' '));
+    const command = await loadCommand(argv.slice(0, words).join(' '));
     if (command) return { command, rest: argv.slice(words) };
   }
   return null;
 };
 
 const NOT_MIGRATED = new Set(['42P01', '3F000', 'P2021', 'P2022']);
-const codeOf = (error: Error): string | undefined => (error as { code?: string }).code;
+// A cluster that no database of was ever migrated lacks the role too.
+const NO_ROLE = /role "tocsin_app" does not exist/;
+const isNotMigrated = (error: Error): boolean => NOT_MIGRATED.has((error as { code?: string }).code ?? '') || NO_ROLE.test(error.message);
 
 /** What went wrong, in words of the command line. */
-const factsOf = (error: unknown): RefusalFacts & { message: string } => {
+const factsOf = async (error: unknown): Promise<RefusalFacts & { message: string }> => {
   if (error instanceof Refusal) return { message: error.message, ...error.facts };
+  // Loaded only now: a command that needs no database should not wait for its client.
+  const { isDatabaseAway } = await import('../../shared/ledger/database.ts');
   if (isDatabaseAway(error)) return { message: 'the database does not answer', code: 'database_away', cure: 'start it or correct DATABASE_URL; `npx tocsin doctor` tells more' };
   if (!(error instanceof Error)) return { message: 'something failed that gave no reason', code: 'internal' };
-  if (NOT_MIGRATED.has(codeOf(error) ?? '')) return { message: 'the database has no tables of Tocsin', code: 'not_migrated', cure: 'run `npx tocsin migrate` with the owner\'s DATABASE_URL' };
+  if (isNotMigrated(error)) return { message: 'the database has no tables of Tocsin', code: 'not_migrated', cure: 'run `npx tocsin migrate` with the owner\'s DATABASE_URL' };
   if (error.name === 'ConfigurationError') return { message: error.message, code: 'configuration' };
   // The message of a library may quote a URL or an address.
+  const { redactText } = await import('../../shared/security/redact.ts');
   return { message: redactText(error.message), code: error.name === 'Error' ? 'failed' : error.name };
 };
 
-const report = (error: unknown, io: Io, json: boolean): void => {
-  const { message, ...facts } = factsOf(error);
+const report = async (error: unknown, io: Io, json: boolean): Promise<void> => {
+  const { message, ...facts } = await factsOf(error);
   if (json) return io.out.write(`${JSON.stringify({ error: { ...facts, message } })}\n`);
   io.err.write(`tocsin: ${message}\n`);
   if (facts.cure) io.err.write(`  what to do: ${facts.cure}\n`);
@@ -49,9 +52,12 @@ const misused = (error: UsageError, io: Io, command: Command | null, json: boole
   return USAGE;
 };
 
+/** Names of the commands that begin with that word, e.g. with `key`. */
+const groupOf = (argv: string[]): string[] => COMMAND_NAMES.filter((name) => name.startsWith(`${argv[0]} `));
+
 const unknownCommand = (argv: string[]): UsageError => {
-  const group = COMMANDS.filter((one) => one.name.startsWith(`${argv[0]} `)).map((one) => one.name.split(' ')[1]);
-  return group.length > 0 ? new UsageError(`"${argv[0]}" needs one of: ${group.join(', ')}`) : new UsageError(`there is no command "${argv[0]}"; there are: ${COMMANDS.map((one) => one.name).join(', ')}`);
+  const group = groupOf(argv).map((name) => name.split(' ')[1]);
+  return group.length > 0 ? new UsageError(`"${argv[0]}" needs one of: ${group.join(', ')}`) : new UsageError(`there is no command "${argv[0]}"; there are: ${COMMAND_NAMES.join(', ')}`);
 };
 
 /** Runs one command line, without the program's own name. Never throws. Exit code: 0 done, 1 refused or found a fault, 2 usage. */
@@ -59,14 +65,14 @@ export const runCli = async (argv: string[], io: Io): Promise<number> => {
   const json = argv.includes('--json');
   const [first] = argv;
   if (first === undefined || first === 'help' || first === '--help' || first === '-h') {
-    (first === undefined ? io.err : io.out).write(programHelp(COMMANDS));
+    (first === undefined ? io.err : io.out).write(programHelp(await loadCommands()));
     return first === undefined ? USAGE : DONE;
   }
-  const found = findCommand(argv);
+  const found = await findCommand(argv);
   if (!found) {
-    const group = COMMANDS.filter((one) => one.name.startsWith(`${first} `));
+    const group = groupOf(argv);
     if (group.length > 0 && (argv.includes('--help') || argv.includes('-h'))) {
-      io.out.write(group.map(commandHelp).join('\n'));
+      io.out.write((await loadCommands(group)).map(commandHelp).join('\n'));
       return DONE;
     }
     return misused(unknownCommand(argv), io, null, json);
@@ -80,7 +86,7 @@ export const runCli = async (argv: string[], io: Io): Promise<number> => {
     return await found.command.run(input, io);
   } catch (error) {
     if (error instanceof UsageError) return misused(error, io, found.command, json);
-    report(error, io, json);
+    await report(error, io, json);
     return REFUSED;
   }
 };

@@ -14,7 +14,7 @@ const day = (iso: string | null): string => (iso === null ? '-' : dateTime(Date.
 
 const facts = (view: NotificationView): string => {
   const rows: [string, string][] = [
-    ['notification', view.event_id], ['status', view.status], ['purpose', view.purpose], ['policy', `${view.policy.purpose}/${view.policy.version}`],
+    ['notification', view.event_id], ['status', view.reason === undefined ? view.status : `${view.status} (${view.reason})`], ['purpose', view.purpose], ['policy', `${view.policy.purpose}/${view.policy.version}`],
     ['requested', day(view.requested_at)], ['expires', day(view.expires_at)],
     ...(view.closed ? [['closed', `${day(view.closed.at)} (${view.closed.reason})`] as [string, string]] : []),
   ];
@@ -46,7 +46,8 @@ export const showCommand: Command = {
       if (!record) throw notFound(eventId);
       const versions = createVersionStore(db, () => performance.now());
       const view = notificationView(record, await versions.bind(record.purpose, record.policyVersion));
-      const entries = (await readEntries(db, eventId)).map(toEntry);
+      // Read after the record, so there may be newer ones: view and entries must be of the same instant.
+      const entries = (await readEntries(db, eventId)).map(toEntry).filter((entry) => entry.version <= record.current.version);
       if (input.json) io.out.write(`${JSON.stringify({ ...view, entries: entries.map((entry) => entryJson(eventId, entry)) })}\n`);
       else io.out.write(`${page(view, entries, io.out.isTTY ? io.out.columns() : Number.POSITIVE_INFINITY)}\n`);
       return 0;

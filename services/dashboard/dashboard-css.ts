@@ -14,7 +14,7 @@ a { color: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .soft { color: var(--soft); }
 code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
-time { white-space: nowrap; } time b { font-weight: 500; }
+time { white-space: nowrap; } td time { white-space: normal; } time b { font-weight: 500; }
 table { width: 100%; border-collapse: collapse; background: var(--card); border: 1px solid var(--line); }
 caption { text-align: start; color: var(--soft); padding: 0 0 .375rem; }
 th, td { text-align: start; vertical-align: top; padding: .5rem .75rem; border-bottom: 1px solid var(--line); }

@@ -30,20 +30,24 @@ const DEMO_OUTCOMES: Readonly<Record<string, string>> = {
   '07': 'the provider takes the SMS but its answer is lost; it is never sent twice',
 };
 const REGIONS: Readonly<Record<string, string>> = { US: 'United States', EU: 'European Union' };
+const LABELS: Readonly<Record<string, string>> = {
+  category: 'What is it about?', message: 'What happened?', region: 'Where do you play?', locale: 'Language', player_ref: 'Your player id',
+  'contact.sms': 'Phone', 'contact.email': 'Email', on_call: 'Who is on call',
+};
 const LOCALES = ['en-US', 'en-GB', 'de-DE', 'es-ES', 'fr-FR', 'ja-JP', 'ar'];
 
 const words = (category: string): string => PLAIN_WORDS[category] ?? category.replaceAll('_', ' ');
 const idOf = (field: string): string => `field-${field.replaceAll('.', '-')}`;
 
 /** Label, hint and fault around one control; the control gets its attributes. */
-const labelled = (view: FormView, field: string, text: { label: string; hint?: string }, control: (attributes: string) => string): string => {
+const labelled = (view: FormView, field: string, hint: string | null, control: (attributes: string) => string): string => {
   const fault = view.faults.find((one) => one.field === field || (field.startsWith('contact.') && one.field === 'contact'));
   const id = idOf(field);
-  const described = [text.hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
+  const described = [hint !== null && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
   const first = fault !== undefined && fault === view.faults[0] ? ' autofocus' : '';
   const attributes = `id="${id}" name="${field}"${described ? ` aria-describedby="${described}"` : ''}${fault ? ` aria-invalid="true"${first}` : ''}`;
-  return `<div><label for="${id}">${text.label}</label>
-${text.hint ? `<p class="hint" id="${id}-hint">${text.hint}</p>` : ''}${fault ? `<p class="fault" id="${id}-fault">This ${escapeHtml(fault.problem)}: ${escapeHtml(fault.cure)}.</p>` : ''}
+  return `<div><label for="${id}">${LABELS[field] ?? field}</label>
+${hint === null ? '' : `<p class="hint" id="${id}-hint">${hint}</p>`}${fault ? `<p class="fault" id="${id}-fault">This ${escapeHtml(fault.problem)}: ${escapeHtml(fault.cure)}.</p>` : ''}
 ${control(attributes)}</div>`;
 };
 
@@ -71,7 +75,7 @@ ${roster.people.map((person) => {
 const banner = ({ faults, notice }: FormView): string => {
   if (notice) return `<div class="banner" role="alert"><h2>${escapeHtml(notice.heading)}</h2><p>${escapeHtml(notice.text)}</p></div>`;
   if (faults.length === 0) return '';
-  const items = faults.map((fault) => `<li><a href="#${escapeHtml(idOf(fault.field))}">${escapeHtml(fault.field || 'The form')}</a> ${escapeHtml(fault.problem)}: ${escapeHtml(fault.cure)}.</li>`);
+  const items = faults.map((fault) => `<li><a href="#${escapeHtml(idOf(fault.field))}">${escapeHtml(LABELS[fault.field] ?? (fault.field || 'The form'))}</a> ${escapeHtml(fault.problem)}: ${escapeHtml(fault.cure)}.</li>`);
   return `<div class="banner" role="alert"><h2>Not sent yet: please correct this</h2><ul>${items.join('')}</ul></div>`;
 };
 
@@ -85,19 +89,19 @@ export const formPage = (site: Site, view: FormView): string => {
 ${banner(view)}
 <form class="card" method="post" action="${escapeHtml(site.basePath)}/tickets" accept-charset="utf-8">
 <input type="hidden" name="form_token" value="${escapeHtml(view.formToken)}">
-${labelled(view, 'category', { label: 'What is it about?' }, (attributes) =>
+${labelled(view, 'category', null, (attributes) =>
     `<select ${attributes} required>${options(knownCategories(view.roster).map((one) => [one, words(one)]), values.category, 'Please choose')}</select>`)}
-${labelled(view, 'message', { label: 'What happened?', hint: 'Please leave out passwords and card numbers.' }, (attributes) =>
+${labelled(view, 'message', 'Please leave out passwords and card numbers.', (attributes) =>
     // The parser drops one line break right after the tag: without this one, it would drop the person's own.
     `<textarea ${attributes} required maxlength="${MESSAGE_LIMIT}" rows="7" dir="auto">\n${escapeHtml(values.message ?? '')}</textarea>`)}
 <div class="pair">
-${labelled(view, 'region', { label: 'Where do you play?' }, (attributes) => `<select ${attributes} required>${options(regionEntries(values.region), values.region, 'Please choose')}</select>`)}
-${labelled(view, 'locale', { label: 'Language', hint: 'A tag such as en-US or de-DE' }, input('text', values.locale, 'required maxlength="35" list="locales" autocomplete="off" spellcheck="false"'))}
+${labelled(view, 'region', null, (attributes) => `<select ${attributes} required>${options(regionEntries(values.region), values.region, 'Please choose')}</select>`)}
+${labelled(view, 'locale', 'A tag such as en-US or de-DE', input('text', values.locale, 'required maxlength="35" list="locales" autocomplete="off" spellcheck="false"'))}
 </div><datalist id="locales">${LOCALES.map((tag) => `<option value="${tag}"></option>`).join('')}</datalist>
-${labelled(view, 'player_ref', { label: 'Your player id', hint: 'You find it in the game under Settings, Account.' }, input('text', values.player_ref, 'required maxlength="128" autocomplete="off" spellcheck="false"'))}
+${labelled(view, 'player_ref', 'You find it in the game under Settings, Account.', input('text', values.player_ref, 'required maxlength="128" autocomplete="off" spellcheck="false"'))}
 <fieldset><legend>How can we reach you? (optional)</legend><div class="pair">
-${labelled(view, 'contact.sms', { label: 'Phone', hint: 'With + and country code' }, input('tel', values['contact.sms'], 'autocomplete="tel" placeholder="+1 202 555 0123"'))}
-${labelled(view, 'contact.email', { label: 'Email' }, input('email', values['contact.email'], 'autocomplete="email" placeholder="name@example.com"'))}
+${labelled(view, 'contact.sms', 'With + and country code', input('tel', values['contact.sms'], 'autocomplete="tel" placeholder="+1 202 555 0123"'))}
+${labelled(view, 'contact.email', null, input('email', values['contact.email'], 'autocomplete="email" placeholder="name@example.com"'))}
 </div></fieldset>
 ${view.demo ? picker(view) : ''}
 <button type="submit">Send to support</button>

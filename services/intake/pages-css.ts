@@ -23,6 +23,7 @@ legend { font-weight: 600; padding: 0 .375rem; }
 label { display: block; font-weight: 600; margin-bottom: .125rem; }
 input, select, textarea, button { font: inherit; width: 100%; min-height: 2.875rem; padding: .5625rem .75rem; border: 1px solid var(--edge); border-radius: .5rem;
   background: var(--card); color: var(--ink); }
+::placeholder { color: var(--soft); opacity: 1; }
 textarea { min-height: 9rem; resize: vertical; }
 [aria-invalid="true"] { border: 2px solid var(--bad); }
 .fault { color: var(--bad); font-weight: 600; margin: 0 0 .375rem; }

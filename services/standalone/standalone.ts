@@ -41,11 +41,10 @@ const apiKeyFor = async (runtime: Runtime, dataDir: string): Promise<string> => 
 const fillIn = async (env: Environment, config: StandaloneConfig, found: { databaseUrl: string; sandbox: { httpUrl: string; smtpUrl: string; accountSid: string; authToken: string }; dashboardPort: string }): Promise<Environment> => ({
   TOCSIN_DEMO: '1', TWILIO_FROM: '+12025550100', MAIL_FROM: 'Tocsin <tocsin@example.com>',
   TWILIO_BASE_URL: found.sandbox.httpUrl, TWILIO_ACCOUNT_SID: found.sandbox.accountSid, TWILIO_AUTH_TOKEN: found.sandbox.authToken, SMTP_URL: found.sandbox.smtpUrl,
-  DASHBOARD_PORT: found.dashboardPort,
   TOCSIN_KEYS: await keptSecret(config.dataDir, 'keys', generateKeyRingText),
   OPERATOR_PASSWORD: await keptSecret(config.dataDir, 'operator-password', makePassword),
   ...Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== '')),
-  DATABASE_URL: found.databaseUrl, LOG_LEVEL: config.logLevel,
+  DATABASE_URL: found.databaseUrl, LOG_LEVEL: config.logLevel, DASHBOARD_PORT: found.dashboardPort,
 });
 
 /**

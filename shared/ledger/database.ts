@@ -59,17 +59,21 @@ const AWAY_CODES = new Set([
   '57P01', '57P02', '57P03', '08000', '08001', '08003', '08006', '53300',
   'P1001', 'P1002', 'P1008', 'P1017', 'P2024',
 ]);
-const AWAY_TEXT = /connection terminated|timeout exceeded when trying to connect|query read timeout|server closed the connection|can't reach database|the database system is/i;
+const AWAY_TEXT = /connection terminated|timeout exceeded when trying to connect|query read timeout|server closed the connection|is not queryable|can't reach database|the database system is/i;
 
-const errorChain = function* (error: unknown): Generator<Error & { code?: string }> {
+interface ErrorShape { code?: unknown; message?: unknown; cause?: unknown; errors?: unknown; meta?: { driverAdapterError?: unknown } }
+
+// By shape and not by class: an error may come from another realm, and drivers wrap each other's.
+const errorChain = function* (error: unknown): Generator<ErrorShape> {
   let current: unknown = error;
-  for (let depth = 0; current instanceof Error && depth < 6; depth += 1) {
-    yield current;
-    current = current.cause ?? (current as { meta?: { driverAdapterError?: unknown } }).meta?.driverAdapterError;
+  for (let depth = 0; typeof current === 'object' && current !== null && depth < 6; depth += 1) {
+    const shape = current as ErrorShape;
+    yield shape;
+    current = shape.cause ?? shape.meta?.driverAdapterError;
   }
 };
 
 /** Whether the database could not be reached or went away in mid-statement: what was asked may or may not have happened. */
-export const isDatabaseAway = (error: unknown): boolean =>
-  [...errorChain(error)].some((each) => AWAY_CODES.has(each.code ?? '') || AWAY_TEXT.test(each.message))
-  || (error instanceof AggregateError && error.errors.some(isDatabaseAway));
+export const isDatabaseAway = (error: unknown): boolean => [...errorChain(error)].some((each) =>
+  AWAY_CODES.has(String(each.code ?? '')) || AWAY_TEXT.test(String(each.message ?? ''))
+  || (Array.isArray(each.errors) && each.errors.some(isDatabaseAway)));

@@ -32,7 +32,9 @@ export const findingsOf = (info: string): RedisFinding[] => {
 
 /** Asks a Redis for its version, memory policy and clock rate, within three seconds. One that does not answer is a warning: queues wait for it. */
 export const checkRedis = async (redisUrl: string): Promise<RedisFinding[]> => {
-  const redis = new Redis(redisUrl, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0, connectTimeout: CHECK_WITHIN_MS });
+  const redis = new Redis(redisUrl, {
+    lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0, connectTimeout: CHECK_WITHIN_MS, disconnectTimeout: 200,
+  });
   redis.on('error', () => undefined);
   try {
     let info = '';

@@ -11,9 +11,12 @@ import { QueueAway, type JobPayload } from './work-job.ts';
 const FIRST_CONNECT_WITHIN_MS = 1_500;
 const COMMAND_WITHIN_MS = 1_500;
 const PING_WITHIN_MS = 1_000;
+const RELEASE_WITHIN_MS = 200;
 
 const reconnecting: RedisOptions = {
   connectTimeout: 2_000,
+  // How long a connection that is let go may hold up the end of the process.
+  disconnectTimeout: RELEASE_WITHIN_MS,
   keepAlive: 10_000,
   retryStrategy: (times) => Math.min(times * 50, 1_000),
   // After a failover the old primary answers so; only a new connection finds the new one.
@@ -72,10 +75,12 @@ export const openRedisDriver = (redisUrl: string, report: (thrown: unknown, wher
       ),
     reachable: () => settledWithin(PING_WITHIN_MS, producer.ping()),
     dueAt: nudge.at,
-    release: () => {
+    release: async () => {
       nudge.stop();
-      for (const redis of connections) redis.disconnect();
-      return Promise.resolve();
+      const open = [...connections].filter(({ status }) => status !== 'end');
+      const ended = Promise.all(open.map((redis) => once(redis, 'end')));
+      for (const redis of open) redis.disconnect();
+      await settledWithin(2 * RELEASE_WITHIN_MS, ended);
     },
   };
 };

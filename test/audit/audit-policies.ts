@@ -6,7 +6,7 @@ const SHIPPED = fileURLToPath(new URL('../../policies', import.meta.url));
 
 /** The clocks of the audits: short ones, so that hours of operation pass in minutes. All in milliseconds. */
 export const CLOCKS = {
-  decideWithinMs: 3_000, expiresAfterMs: 60_000, graceMs: 10_000, submitStartWithinMs: 1_000, providerTimeoutMs: 1_500,
+  decideWithinMs: 5_000, expiresAfterMs: 60_000, graceMs: 10_000, submitStartWithinMs: 1_000, providerTimeoutMs: 1_500,
 } as const;
 
 const replaceAll = (text: string, replacements: readonly (readonly [RegExp, string])[]): string =>
@@ -23,8 +23,8 @@ const COMMON = [
 ] as const;
 
 const URGENT = [
-  ...COMMON, [/polls: \[5s.*$/m, 'polls: [500ms, 1s, 2s]'], [/final_poll_before_deadline: .*$/m, 'final_poll_before_deadline: 300ms'],
-  [/decide_within: 30s/m, 'decide_within: 3s'], [/decide_within: 10m/m, 'decide_within: 30s'], [/reserve: 60s/m, 'reserve: 5s'],
+  ...COMMON, [/polls: \[5s.*$/m, 'polls: [500ms, 1s, 2s, 4s]'], [/final_poll_before_deadline: .*$/m, 'final_poll_before_deadline: 300ms'],
+  [/decide_within: 30s/m, 'decide_within: 5s'], [/decide_within: 10m/m, 'decide_within: 30s'], [/reserve: 60s/m, 'reserve: 5s'],
 ] as const;
 
 const ROUTINE = [...COMMON, [/decide_within: 10m/m, 'decide_within: 30s']] as const;

@@ -73,9 +73,17 @@ export const startService = (settings: ServiceSettings): ChildService => {
   return service;
 };
 
-/** Kills whatever of ours still runs: for the end of an audit that went wrong. */
-export const killLeftServices = async (): Promise<void> => {
+const cleanups = new Set<() => Promise<unknown>>();
+
+/** Says what else has to be stopped when an audit ends, or is ended. */
+export const atTheEnd = (cleanup: () => Promise<unknown>): void => { cleanups.add(cleanup); };
+
+/** Leaves no process of an audit behind, however it ended: kills the services, then stops what they worked on. */
+export const cleanUp = async (): Promise<void> => {
   await Promise.all([...alive].map((service) => service.kill()));
+  const todo = [...cleanups];
+  cleanups.clear();
+  await Promise.allSettled(todo.map((cleanup) => cleanup()));
 };
 
 const parsed = (line: string): Record<string, unknown> | null => {

@@ -16,13 +16,14 @@ const once = (seen: Set<number>, value: number, invariant: string): void => {
   seen.add(value);
 };
 
-const submissionStarted = (tally: Tally, details: Details<'SubmissionStarted'>, { stamped: { at }, from }: Entry): void => {
+const submissionStarted = (tally: Tally, details: Details<'SubmissionStarted'>, { stamped: { at }, from, input }: Entry): void => {
   const attempt = findAttempt(from, details.attempt);
   must(attempt !== null && attempt.state === 'queued', 'a submission starts from the queue only', attempt);
   must(at < from.expiresAt && !from.expired, 'no submission is started after expiry (inv. 5)');
   must(from.closed === null, 'no submission is started after close (inv. 9)');
   must(attempt?.superseded === false, 'no submission is started on a superseded attempt (inv. 10)');
   must((attempt?.retryAt ?? 0) <= at, 'no submission is started before its retry instant');
+  must(attempt !== null && details.outcome_due_at === at + (input.policy.steps[attempt.step]?.submitLimitMs ?? 0), 'every instant derives from the injected clock', details);
   must(details.submission === (attempt?.submissions ?? 0) + 1, 'submission numbers increase by one');
   must(details.submission === 1 || tally.answered.has(`${details.attempt}/${details.submission - 1}`), 'never a blind second send (inv. 6)', details);
 };
@@ -75,6 +76,10 @@ export const checkTransition = (tally: Tally, entry: Entry): void => {
     case 'SubmissionStarted': return submissionStarted(tally, transition.details, entry);
     case 'SubmissionDeferred':
     case 'SubmissionAbandoned': return deferred(tally, transition.details, entry);
+    case 'AttemptCancelled': {
+      const attempt = findAttempt(entry.from, transition.details.attempt);
+      return must(entry.from.closed !== null || attempt?.superseded === true, 'only a claim or a close takes an attempt back (inv. 8)', transition);
+    }
     case 'FallbackClaimed': return fallbackClaimed(tally, transition.details, entry);
     case 'StatusObserved':
       // A late answer to a submission leaves the schedule as it is.

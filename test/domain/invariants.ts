@@ -48,12 +48,17 @@ const stateRules = (decided: Decided): void => {
 /** No more may follow from the same instant: what the decision did not do at once would wait for its next alarm. */
 const isExhaustive = ({ decision, input }: Decided): boolean => decide({ kind: 'tick' }, decision.state, input).transitions.length === 0;
 
+/** Answers that tell nothing: an unknown submission, a read that failed, a message that is not visible (yet). */
+const tellsNothing = (command: Command): boolean =>
+  (command.kind === 'record_submission' && command.result.kind === 'unknown')
+  || (command.kind === 'record_status' && command.reading.kind !== 'observed')
+  || (command.kind === 'record_look_up' && command.result.kind !== 'found');
+
 const answerRules = ({ before, command, decision }: Decided): void => {
-  if (command.kind === 'record_submission' && command.result.kind === 'unknown') {
-    const was = findAttempt(before, command.attempt);
-    const is = findAttempt(decision.state, command.attempt);
-    must(!is || !was || hasFailed(was) || !hasFailed(is), 'unknown is never called failed', is);
-  }
+  if (!('attempt' in command) || !tellsNothing(command)) return;
+  const was = findAttempt(before, command.attempt);
+  const is = findAttempt(decision.state, command.attempt);
+  must(!was || !is || hasFailed(was) || !hasFailed(is), 'what tells nothing is never called failed', is);
 };
 
 /** Checks every decision of one notification against the invariants, in order. Throws BrokenInvariant. */
