@@ -2,13 +2,14 @@ import tseslint from 'typescript-eslint';
 
 /**
  * Who may import whom. Order: domain <- ledger, transports, queue, content <- delivery <- services. The four in the
- * middle never import each other; config, telemetry and security are leaves that all but domain may import.
+ * middle never import each other; config, telemetry, security and http are leaves that all but domain may import.
  */
 const house = {
-  'shared/domain/**': { folders: ['config', 'telemetry', 'security', 'ledger', 'transports', 'queue', 'content', 'delivery', 'services'], packages: '^(?!\\.{1,2}/)' },
+  'shared/domain/**': { folders: ['config', 'telemetry', 'security', 'http', 'ledger', 'transports', 'queue', 'content', 'delivery', 'services'], packages: '^(?!\\.{1,2}/)' },
   'shared/config/**': { folders: ['telemetry', 'security', 'ledger', 'transports', 'queue', 'content', 'delivery', 'services', 'domain'] },
   'shared/telemetry/**': { folders: ['config', 'security', 'ledger', 'transports', 'queue', 'content', 'delivery', 'services'] },
   'shared/security/**': { folders: ['config', 'telemetry', 'ledger', 'transports', 'queue', 'content', 'delivery', 'services'] },
+  'shared/http/**': { folders: ['config', 'telemetry', 'security', 'ledger', 'transports', 'queue', 'content', 'delivery', 'services'] },
   'shared/ledger/**': { folders: ['transports', 'queue', 'content', 'delivery', 'services'], may: ['pg', 'prisma'] },
   'shared/transports/**': { folders: ['ledger', 'queue', 'content', 'delivery', 'services'] },
   'shared/queue/**': { folders: ['ledger', 'transports', 'content', 'delivery', 'services'], may: ['pg', 'bullmq'] },

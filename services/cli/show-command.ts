@@ -5,8 +5,8 @@ import { eventIdOf } from './command.ts';
 import { ENTRY_HEAD, dateTime, entryJson, entryRow } from './entry-lines.ts';
 import type { Entry } from './ledger-session.ts';
 import { notFound, toEntry, withLedger } from './ledger-session.ts';
-import type { NotificationView } from './notification-view.ts';
-import { notificationView } from './notification-view.ts';
+import type { NotificationView } from '../../shared/delivery/notification-view.ts';
+import { notificationView } from '../../shared/delivery/notification-view.ts';
 import { table } from './table.ts';
 
 const time = (iso: string | null): string => (iso === null ? '-' : iso.slice(11, 23));

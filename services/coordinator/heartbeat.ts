@@ -4,7 +4,7 @@ import type { Relay } from '../../shared/delivery/relay.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 
-const LOOK_EVERY_MS = 500;
+const LOOK_EVERY_MS = 250;
 /** No finished sweep for this long: the queue was flushed, is away, or its worker is. */
 const SILENT_AFTER_MS = 2_000;
 

@@ -1,8 +1,5 @@
 import { createServer } from 'node:http';
 import { randomUUID } from 'node:crypto';
-import type { Server } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import express from 'express';
 import type { ErrorRequestHandler, Response, Router } from 'express';
 import helmet from 'helmet';
@@ -12,12 +9,14 @@ import { openPart } from '../../shared/delivery/payload.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
 import { isDatabaseAway } from '../../shared/ledger/database.ts';
 import { listNotifications, listTickets, readEntries, readNotification, readTicket } from '../../shared/ledger/reads.ts';
+import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
 import { DASHBOARD_CSS } from './dashboard-css.ts';
 import { listPage } from './list-page.ts';
 import { requireLogin } from './login.ts';
 import { notificationPage } from './notification-page.ts';
-import { escapeHtml, page } from './page.ts';
+import { escapeHtml } from '../../shared/http/escape-html.ts';
+import { page } from './page.ts';
 import type { TicketContent } from './ticket-page.ts';
 import { ticketPage } from './ticket-page.ts';
 
@@ -31,7 +30,6 @@ export interface RunningDashboard {
 }
 
 const LIST_LENGTH = 50;
-const FINISH_WITHIN_MS = 3_000;
 const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
 
 const security = helmet({
@@ -111,26 +109,10 @@ const createApp = ({ engine, config, log }: DashboardSettings): express.Express 
   return app;
 };
 
-const stop = async (server: Server): Promise<void> => {
-  const closed = once(server, 'close');
-  server.close();
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), FINISH_WITHIN_MS);
-  await closed;
-  clearTimeout(timer);
-};
-
-const hostInUrl = (host: string): string => {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
-};
-
 /** Starts the dashboard. @throws where the port is taken. */
 export const startDashboard = async (settings: DashboardSettings): Promise<RunningDashboard> => {
   const { config } = settings;
-  const server = createServer({ requestTimeout: 60_000, headersTimeout: 15_000, keepAliveTimeout: 65_000 }, createApp(settings));
-  server.listen(config.port, config.host);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://${hostInUrl(config.host)}:${port}`, port, close: () => stop(server) };
+  const server = createServer(SERVER_LIMITS, createApp(settings));
+  const { url, port } = await listenOn(server, config.host, config.port);
+  return { url, port, close: () => stopListening(server) };
 };

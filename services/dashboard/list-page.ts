@@ -1,5 +1,6 @@
 import type { listNotifications, listTickets } from '../../shared/ledger/reads.ts';
-import { badge, escapeHtml, page, shownTime, table } from './page.ts';
+import { escapeHtml } from '../../shared/http/escape-html.ts';
+import { badge, page, shownTime, table } from './page.ts';
 
 type Tickets = Awaited<ReturnType<typeof listTickets>>;
 type Notifications = Awaited<ReturnType<typeof listNotifications>>;

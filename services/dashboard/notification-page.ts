@@ -2,7 +2,8 @@ import type { AttemptState } from '../../shared/domain/state.ts';
 import { reasonBy } from '../../shared/domain/reasons.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
 import type { EntryRecord, NotificationRecord } from '../../shared/ledger/reads.ts';
-import { badge, escapeHtml, facts, page, shownTime, table } from './page.ts';
+import { escapeHtml } from '../../shared/http/escape-html.ts';
+import { badge, facts, page, shownTime, table } from './page.ts';
 
 const dash = '<span class="soft">-</span>';
 const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;

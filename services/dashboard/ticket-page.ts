@@ -1,7 +1,8 @@
 import type { PublicStatus } from '../../shared/domain/words.ts';
 import type { TicketRecord } from '../../shared/ledger/reads.ts';
 import { maskEmail, maskPhone } from '../../shared/security/redact.ts';
-import { badge, escapeHtml, facts, page, shownTime } from './page.ts';
+import { escapeHtml } from '../../shared/http/escape-html.ts';
+import { badge, facts, page, shownTime } from './page.ts';
 
 /** What the player wrote and gave, as it was sealed. */
 export interface TicketContent { message: string; playerRef: string; contact: { sms: string | null; email: string | null } }

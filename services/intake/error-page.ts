@@ -1,5 +1,6 @@
 import type { Site } from './page.ts';
-import { escapeHtml, page } from './page.ts';
+import { escapeHtml } from '../../shared/http/escape-html.ts';
+import { page } from './page.ts';
 import type { ProblemDetails } from './problem.ts';
 
 const HEADINGS: Readonly<Record<number, string>> = {

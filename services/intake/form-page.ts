@@ -1,7 +1,8 @@
 import type { Roster } from '../../shared/content/roster.ts';
 import { knownCategories } from '../../shared/content/roster.ts';
 import type { Site } from './page.ts';
-import { escapeHtml, page } from './page.ts';
+import { escapeHtml } from '../../shared/http/escape-html.ts';
+import { page } from './page.ts';
 import type { Fault } from './problem.ts';
 import { MESSAGE_LIMIT } from './ticket-fields.ts';
 

@@ -1,12 +1,10 @@
 import { createServer } from 'node:http';
-import type { Server } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import express from 'express';
 import helmet from 'helmet';
 import type { IntakeConfig } from '../../shared/config/intake-config.ts';
 import type { Roster } from '../../shared/content/roster.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
+import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
 import { errorHandler } from './errors.ts';
 import { addHealthRoutes } from './health-routes.ts';
@@ -36,7 +34,6 @@ export interface RunningIntake {
   close: () => Promise<void>;
 }
 
-const FINISH_WITHIN_MS = 3_000;
 
 const security = (site: Site) => helmet({
   contentSecurityPolicy: {
@@ -63,29 +60,11 @@ const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeSettings
   return app;
 };
 
-const stop = async (server: Server): Promise<void> => {
-  const closed = once(server, 'close');
-  server.close();
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), FINISH_WITHIN_MS);
-  await closed;
-  clearTimeout(timer);
-};
-
-const hostInUrl = (host: string): string => {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
-};
-
 /** Starts the HTTP intake. @throws where the port is taken. */
 export const startIntake = async (settings: IntakeSettings): Promise<RunningIntake> => {
   const { config } = settings;
-  // A client that never finishes its request may not hold a connection for ever.
-  const server = createServer({ requestTimeout: 60_000, headersTimeout: 15_000, keepAliveTimeout: 65_000 });
-  server.listen(config.port, config.host);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const url = `http://${hostInUrl(config.host)}:${port}`;
+  const server = createServer(SERVER_LIMITS);
+  const { url, port } = await listenOn(server, config.host, config.port);
   server.on('request', createApp(settings, siteAt(config.publicUrl ?? url)));
-  return { url, port, close: () => stop(server) };
+  return { url, port, close: () => stopListening(server) };
 };

@@ -4,7 +4,7 @@ import type { Engine } from '../../shared/delivery/engine.ts';
 import { readEntries, readNotification } from '../../shared/ledger/reads.ts';
 import { apiKeyOf, requireApiKey } from './api-key-auth.ts';
 import { closeById, closeByKey } from './closing.ts';
-import { detailsOf, entryView, notificationView } from './notification-view.ts';
+import { detailsOf, entryView, notificationView } from '../../shared/delivery/notification-view.ts';
 import { postNotification } from './notifications.ts';
 import type { Site } from './page.ts';
 import { notFound } from './problem.ts';

@@ -52,5 +52,7 @@ export const postNotification = (engine: Engine, site: Site): RequestHandler => 
     }
     case 'expiry_too_short':
       throw faultyFields([{ field: 'expires_at', problem: 'comes too soon for the steps of this purpose', cure: `give at least ${Math.ceil(outcome.leastMs / 1000)} seconds from now, or leave it out` }], 'expiry_too_short', 422);
+    case 'not_renderable':
+      throw faultyFields([{ field: 'variables', problem: `do not fit template ${outcome.template}: ${outcome.problem}`, cure: 'give every variable that the templates of this purpose declare' }], 'not_renderable', 422);
   }
 };

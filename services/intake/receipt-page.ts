@@ -1,6 +1,7 @@
 import type { PublicStatus } from '../../shared/domain/words.ts';
 import type { Site } from './page.ts';
-import { escapeHtml, page, shownTime } from './page.ts';
+import { escapeHtml } from '../../shared/http/escape-html.ts';
+import { page, shownTime } from './page.ts';
 
 export interface ReceiptView {
   token: string;

@@ -80,6 +80,7 @@ export const takeTicket = async ({ engine, roster, dashboardUrl }: TicketDesk, f
     case 'replayed': return replayOf(engine, outcome.eventId, receiptToken);
     case 'conflict': throw new Problem({ status: 409, code: 'idempotency_key_reused', detail: 'This key came before with another ticket, which stands. Send a new ticket under a new key.' });
     case 'unknown_purpose': throw new Error(`the roster names purpose ${route.purpose}, which has no active policy`);
+    case 'not_renderable':
     case 'expiry_too_short': throw new Error(`policy ${route.purpose} expires sooner than its own steps need`);
   }
 };

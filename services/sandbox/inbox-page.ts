@@ -1,8 +1,7 @@
+import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { MEMORABLE } from './memorable.ts';
 import type { Counts, MessageView } from './views.ts';
 
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
 
 export interface InboxPage { messages: MessageView[]; counts: Counts; to: string | undefined; paused: boolean }
 
@@ -49,24 +48,24 @@ const card = (message: MessageView): string => {
   const text = message.body ?? message.text ?? '';
   const code = message.error_code === null ? '' : ` (${message.error_code})`;
   const duplicate = message.accepted_count > 1 ? `<strong class="bad">duplicate: ${message.accepted_count} with this attempt key</strong>` : '';
-  return `<li><article><header><strong>${message.channel === 'sms' ? 'SMS' : 'Email'}</strong><span>to ${escape(message.to)}</span>
-<span class="${statusClass(message)}">${escape(message.status)}${code}</span>${duplicate}</header>
-${message.subject === null ? '' : `<h2>${escape(message.subject)}</h2>`}
-<pre>${escape(text)}</pre>
+  return `<li><article><header><strong>${message.channel === 'sms' ? 'SMS' : 'Email'}</strong><span>to ${escapeHtml(message.to)}</span>
+<span class="${statusClass(message)}">${escapeHtml(message.status)}${code}</span>${duplicate}</header>
+${message.subject === null ? '' : `<h2>${escapeHtml(message.subject)}</h2>`}
+<pre>${escapeHtml(text)}</pre>
 <footer><time datetime="${message.received_at}">${message.received_at.replace('T', ' ').replace('Z', ' UTC')}</time> ·
-attempt key ${message.attempt_key === null ? 'missing' : `<code>${escape(message.attempt_key)}</code>`} · submissions ${message.submission_count}</footer></article></li>`;
+attempt key ${message.attempt_key === null ? 'missing' : `<code>${escapeHtml(message.attempt_key)}</code>`} · submissions ${message.submission_count}</footer></article></li>`;
 };
 
 /** The inbox as a whole page; works without JavaScript. `messages` newest first. */
 export const inboxPage = ({ messages, counts, to, paused }: InboxPage): string => {
   const filter = to === undefined ? '' : `to=${encodeURIComponent(to)}`;
-  const toggle = paused ? `<a href="/?${escape(filter)}">Refresh by itself</a>` : `<a href="/?${escape(filter)}${filter ? '&amp;' : ''}paused=1">Stop refreshing</a>`;
+  const toggle = paused ? `<a href="/?${escapeHtml(filter)}">Refresh by itself</a>` : `<a href="/?${escapeHtml(filter)}${filter ? '&amp;' : ''}paused=1">Stop refreshing</a>`;
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 ${paused ? '' : `<meta http-equiv="refresh" content="${REFRESH_SECONDS}">`}
 <title>Sandbox inbox</title><link rel="stylesheet" href="/inbox.css"><link rel="icon" href="data:,"></head><body><main>
 <h1>Sandbox inbox</h1><p class="soft">Stand-in for the SMS and mail providers. Nothing here reaches a phone or a mailbox.</p>
 ${memorableList()}
-<form method="get" action="/"><label>Number or address<input name="to" value="${escape(to ?? '')}" autocomplete="off"></label><button>Show</button></form>
+<form method="get" action="/"><label>Number or address<input name="to" value="${escapeHtml(to ?? '')}" autocomplete="off"></label><button>Show</button></form>
 <p>${counts.accepted} accepted, ${counts.refused} refused, <span${counts.duplicate_attempt_keys > 0 ? ' class="bad"' : ''}>${counts.duplicate_attempt_keys} duplicated</span>. ${toggle}</p>
 ${messages.length === 0 ? '<p>No messages yet.</p>' : `<ol>${messages.map(card).join('\n')}</ol>`}
 </main></body></html>`;

@@ -39,6 +39,8 @@ Tocsin is ready (${((performance.now() - startedAt) / 1000).toFixed(1)} s).
 Post the form, then follow its notification:  npx tocsin watch EVENT_ID
 Stop with Ctrl-C.`);
 } catch (error) {
-  process.stderr.write(`Tocsin did not start: ${(error as Error).message}\n`);
+  const { code, message } = error as NodeJS.ErrnoException;
+  const cure = code === 'EADDRINUSE' ? '\nStop what listens there, or set INTAKE_PORT, DASHBOARD_PORT, SANDBOX_PORT or SANDBOX_SMTP_PORT (0 takes any free port).' : '';
+  process.stderr.write(`Tocsin did not start: ${message}${cure}\n`);
   process.exit(1);
 }

@@ -66,7 +66,7 @@ const startAll = async (env: Environment, config: StandaloneConfig, { say, close
   const { TOCSIN_KILL_AT: killAt } = readVariables(env, ['TOCSIN_KILL_AT']);
   if (killAt !== undefined) armFaultPoint(killAt);
   const sandboxConfig = readSandboxConfig(env as NodeJS.ProcessEnv);
-  const sandbox = await startSandbox(sandboxConfig.receiptLogPath === undefined ? withoutLog(sandboxConfig) : { ...sandboxConfig, receiptLogPath: sandboxConfig.receiptLogPath });
+  const sandbox = await startSandbox(sandboxConfig);
   closers.add(() => sandbox.close());
   const databaseUrl = config.databaseUrl ?? await embedded(config, { say, closers });
   await migrate(databaseUrl, { onApplied: (name) => say(`migrated: ${name}`), beforeCommit: () => faultPoint('mid-migration') });
@@ -86,8 +86,6 @@ const startAll = async (env: Environment, config: StandaloneConfig, { say, close
   await writeStandaloneFile(config.dataDir, file);
   return { file, close: () => closers.closeAll() };
 };
-
-const withoutLog = ({ receiptLogPath: _none, ...rest }: ReturnType<typeof readSandboxConfig>) => rest;
 
 const embedded = async (config: StandaloneConfig, { say, closers }: { say: (line: string) => void; closers: ReturnType<typeof createClosers> }): Promise<string> => {
   const postgres = await keepPostgres({ dataDir: config.dataDir, say });

@@ -70,8 +70,8 @@ const personSchema = z.strictObject({
 }).transform(({ time_zone, ...person }): Person => ({ ...person, timeZone: time_zone }));
 
 const queueSchema = z.strictObject({
-  queue: z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'must be a short name in lower case'),
-  categories: z.array(z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'a category is written in lower case with underscores')).min(1),
+  queue: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be a short name in lower case'),
+  categories: z.array(z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, 'a category is written in lower case with underscores, at most 32 characters')).min(1),
   urgency: z.enum(['urgent', 'routine']),
   purpose: z.string().min(1),
   on_call: z.string(),

@@ -1,5 +1,7 @@
 import { ulid } from 'ulid';
 import type { Channel, EventId } from '../domain/words.ts';
+import { attemptKeyOf } from '../domain/words.ts';
+import { renderAttempt } from '../content/render-attempt.ts';
 import type { ReasonCode } from '../domain/reasons.ts';
 import { decide } from '../domain/decide.ts';
 import { emptyState } from '../domain/state.ts';
@@ -18,6 +20,7 @@ import type { Engine } from './engine.ts';
 import type { Addresses } from './payload.ts';
 import { renderFor, sealPart } from './payload.ts';
 import type { BoundVersions } from './versions.ts';
+import { templateKey } from './versions.ts';
 import { logDecision } from './log-decision.ts';
 
 /** A consent or lawful basis under which a channel may be used, and where its record is kept. */
@@ -57,7 +60,9 @@ export type AcceptOutcome =
   /** The same key came with another body. */
   | { kind: 'conflict'; eventId: EventId }
   | { kind: 'unknown_purpose'; known: string[] }
-  | { kind: 'expiry_too_short'; leastMs: number };
+  | { kind: 'expiry_too_short'; leastMs: number }
+  /** A message of one of the steps cannot be rendered from these variables; `problem` names places, never a value. */
+  | { kind: 'not_renderable'; template: string; problem: string };
 
 const barredChannels = (request: AcceptRequest, bound: BoundVersions): Partial<Record<Channel, ReasonCode>> => {
   const barred: Partial<Record<Channel, ReasonCode>> = {};
@@ -72,6 +77,25 @@ const barredChannels = (request: AcceptRequest, bound: BoundVersions): Partial<R
 };
 
 const leastExpiryMs = ({ policy }: BoundVersions): number => policy.steps.slice(1).reduce((sum, step) => sum + step.reserveMs, 1_000);
+
+/**
+ * What keeps a step's message from being rendered, found before anything is accepted: a later step that fails only once it is
+ * needed would be a fallback that never was one.
+ */
+const findUnrenderable = (engine: Engine, request: AcceptRequest, bound: BoundVersions): Extract<AcceptOutcome, { kind: 'not_renderable' }> | null => {
+  const eventId = `evt_${ulid(engine.now())}`;
+  for (const step of bound.policy.steps) {
+    const to = request.recipient[step.channel];
+    const template = bound.templates.get(templateKey(step.template, step.templateVersion));
+    if (to === null || !template) continue;
+    const rendered = renderAttempt({
+      template, channel: step.channel, locale: request.recipient.locale, variables: request.variables(eventId), to, sender: engine.sender,
+      attemptKey: attemptKeyOf(eventId, step.channel, 1), plannedAt: engine.now(),
+    });
+    if (!rendered.ok) return { kind: 'not_renderable', template: `${template.name}/${template.version}`, problem: rendered.problem };
+  }
+  return null;
+};
 
 /** Everything that one acceptance writes. */
 const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, requestFingerprint: Buffer) => {
@@ -120,6 +144,15 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, r
   return { eventId, now, decision, notification };
 };
 
+/** Why an intent cannot be accepted as it stands; null where it can. */
+const refusalOf = async (engine: Engine, request: AcceptRequest, bound: BoundVersions | null): Promise<AcceptOutcome | null> => {
+  if (!bound) return { kind: 'unknown_purpose', known: await engine.versions.purposes() };
+  const leastMs = leastExpiryMs(bound);
+  if (request.expiresAt !== null && request.expiresAt - engine.now() < leastMs) return { kind: 'expiry_too_short', leastMs };
+  // A ticket is never refused for a template's sake: what cannot be rendered becomes a dead letter, and the ticket is kept.
+  return request.ticket === null ? findUnrenderable(engine, request, bound) : null;
+};
+
 /**
  * Accepts an intent: notification, first entries, sealed payload, ticket and outbox rows in one transaction, or nothing of
  * them. Under an idempotency key that was used before, the same request is a replay and another one a conflict. Rejects where
@@ -127,13 +160,15 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, r
  */
 export const acceptNotification = async (engine: Engine, request: AcceptRequest): Promise<AcceptOutcome> => {
   const requestFingerprint = fingerprint(engine.ring, 'request', canonicalText(request.fingerprintOf));
-  const known = await findByIdempotencyKey(engine.db, request.tenant, request.idempotencyKey);
   const replay = (found: { eventId: string; requestFingerprint: Buffer }): AcceptOutcome =>
     ({ kind: found.requestFingerprint.equals(requestFingerprint) ? 'replayed' : 'conflict', eventId: found.eventId });
-  if (known) return replay(known);
   const bound = await engine.versions.active(request.purpose);
-  if (!bound) return { kind: 'unknown_purpose', known: await engine.versions.purposes() };
-  if (request.expiresAt !== null && request.expiresAt - engine.now() < leastExpiryMs(bound)) return { kind: 'expiry_too_short', leastMs: leastExpiryMs(bound) };
+  const refusal = await refusalOf(engine, request, bound);
+  if (refusal || !bound) {
+    // What was accepted once stays accepted, also when it would be refused by now (its expiry is near, its purpose is gone).
+    const known = await findByIdempotencyKey(engine.db, request.tenant, request.idempotencyKey);
+    return known ? replay(known) : refusal as AcceptOutcome;
+  }
   const { eventId, now, decision, notification } = prepare(engine, request, bound, requestFingerprint);
   const accepted = await engine.accept(notification);
   if (accepted.kind === 'exists') return replay(accepted);

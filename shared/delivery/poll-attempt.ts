@@ -19,6 +19,9 @@ export interface PollSettings {
   actor: string;
 }
 
+/** Clocks of two processes differ a little; a poll that the one found due must not be turned away by the other. */
+const CLOCK_SLACK_MS = 500;
+
 interface Reading { command: Command; raw: RawAnswer | undefined }
 
 const failure = { kind: 'read_failed', reason: 'read_failed', retryAfterMs: null } as const;
@@ -48,7 +51,7 @@ export const pollAttempt = async (engine: Engine, key: AttemptKey, settings: Pol
   const parts = parseAttemptKey(key);
   const loaded = parts ? await engine.load(parts.eventId) : null;
   const attempt = loaded ? findAttempt(loaded.state, key) : null;
-  if (!parts || !loaded || !attempt || !isReconciling(attempt) || attempt.nextPollAt === null || attempt.nextPollAt > engine.now()) return;
+  if (!parts || !loaded || !attempt || !isReconciling(attempt) || attempt.nextPollAt === null || attempt.nextPollAt > engine.now() + CLOCK_SLACK_MS) return;
   const transport = settings.transports.get(attempt.provider);
   if (!transport) return;
   const reading = await ask(engine, loaded, attempt, transport);

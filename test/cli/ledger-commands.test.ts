@@ -20,7 +20,7 @@ import { readNotification } from '../../shared/ledger/reads.ts';
 import { generateKeyRingText, parseKeyRing } from '../../shared/security/key-ring.ts';
 import { createLogger } from '../../shared/telemetry/logger.ts';
 import { CARRIERS } from '../../shared/transports/carriers.ts';
-import { notificationView } from '../../services/intake/notification-view.ts';
+import { notificationView } from '../../shared/delivery/notification-view.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { run } from './support.ts';
@@ -216,7 +216,7 @@ describe('commands on the ledger', () => {
     await db.prisma.engineHeartbeat.updateMany({ data: { finishedAt: new Date(Date.now() - 60_000) } });
     const ill = await run(['doctor'], { env: { ...env, TOCSIN_DATA_DIR: join(dataDir, 'none') } });
     expect(ill.code).toBe(1);
-    expect(ill.out).toMatch(/✗ engine +the last sweep finished 60 s ago\n +-> start a coordinator/);
+    expect(ill.out).toMatch(/✗ engine +the last sweep finished 6\d s ago\n +-> start a coordinator/);
     expect(ill.out).toMatch(/✗ keys +no keys are known/);
   });
 

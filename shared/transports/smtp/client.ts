@@ -1,3 +1,4 @@
+import { CARRIERS } from '../carriers.ts';
 import type { Transport } from '../transport.ts';
 import { createSmtpPool } from './pool.ts';
 import { openSession } from './session.ts';
@@ -44,9 +45,8 @@ export const createSmtpTransport = ({ url, timeoutMs, maxConnections, name }: Sm
   });
   const inFlight = new Set<Promise<unknown>>();
   return {
-    name: 'smtp',
+    ...CARRIERS.email,
     channel: 'email',
-    capabilities: { dedup: 'none', reconcile: 'none', evidence: 'none', statusByPoll: false },
     submit: async (request) => {
       const submission = submit(pool, request, timeoutMs);
       inFlight.add(submission);

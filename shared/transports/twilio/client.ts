@@ -1,3 +1,4 @@
+import { CARRIERS } from '../carriers.ts';
 import type { Transport } from '../transport.ts';
 import type { TwilioSettings } from './api.ts';
 import { createTwilioApi } from './api.ts';
@@ -12,9 +13,8 @@ import { submit } from './submit.ts';
 export const createTwilioTransport = (settings: TwilioSettings): Transport & Required<Pick<Transport, 'readStatus' | 'lookUp'>> => {
   const api = createTwilioApi(settings);
   return {
-    name: 'twilio',
+    ...CARRIERS.sms,
     channel: 'sms',
-    capabilities: { dedup: 'none', reconcile: 'heuristic', evidence: 'carrier', statusByPoll: true },
     submit: (request) => submit(api, request),
     readStatus: (request) => readStatus(api, request),
     lookUp: (request) => lookUp(api, request),

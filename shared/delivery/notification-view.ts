@@ -1,10 +1,10 @@
-import type { AttemptState } from '../../shared/domain/state.ts';
-import { reasonBy } from '../../shared/domain/reasons.ts';
-import { publicStatus } from '../../shared/domain/status.ts';
-import { resolveLocale } from '../../shared/content/template.ts';
-import type { BoundVersions } from '../../shared/delivery/versions.ts';
-import { templateKey } from '../../shared/delivery/versions.ts';
-import type { EntryRecord, NotificationRecord } from '../../shared/ledger/reads.ts';
+import type { AttemptState } from '../domain/state.ts';
+import { reasonBy } from '../domain/reasons.ts';
+import { publicStatus } from '../domain/status.ts';
+import { resolveLocale } from '../content/template.ts';
+import type { BoundVersions } from './versions.ts';
+import { templateKey } from './versions.ts';
+import type { EntryRecord, NotificationRecord } from '../ledger/reads.ts';
 
 const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
@@ -50,3 +50,4 @@ export const entryView = (entry: EntryRecord) => ({
   from: entry.fromState, to: entry.toState, policy_version: entry.policyVersion, details: detailsOf(entry),
   body: entry.body, prev_hash: Buffer.from(entry.prevHash).toString('hex'), hash: Buffer.from(entry.hash).toString('hex'),
 });
+export type NotificationView = ReturnType<typeof notificationView>;
