@@ -23,7 +23,7 @@ const finding = (kind: FindingKind, { notification }: Evidence, detail: string):
 const OPEN_STATUSES = new Set(['accepted', 'in_progress']);
 
 /** Ended: the status is final, and nothing may still go out; what is at a provider may still be observed. */
-export const hasEnded = ({ state, status }: LedgerNotification): boolean =>
+export const hasEnded = ({ state, status }: Pick<LedgerNotification, 'state' | 'status'>): boolean =>
   !OPEN_STATUSES.has(status)
   && (state.settledAt !== null || state.attempts.every((attempt) => attempt.settledAt !== null || isReconciling(attempt)));
 

@@ -18,6 +18,7 @@ import { sharesOf } from './shares.ts';
 import type { BackendName, Surroundings } from './surroundings.ts';
 import { openSurroundings, tellRedis } from './surroundings.ts';
 import { openTicketClient, readReceipts } from './ticket-client.ts';
+import { until } from './waiting.ts';
 
 export interface FleetAuditSettings {
   backend: BackendName;
@@ -51,7 +52,12 @@ const flushQueues = async (around: Surroundings, fleet: Fleet, say: (line: strin
     say(`FLUSHALL: ${await tellRedis(around.redis, 'FLUSHALL')}`);
     return;
   }
-  await ask(fleet.databaseUrl, 'DROP SCHEMA bullmq CASCADE');
+  // The tables are locked one by one, against workers that use them: of a deadlock with them the drop may be the victim.
+  const drop = (): Promise<true | null> => ask(fleet.databaseUrl, 'DROP SCHEMA bullmq CASCADE').then(() => true as const, (error: { code?: string }) => {
+    if (error.code === '40P01') return null;
+    throw error;
+  });
+  await until('the drop of the schema', drop, { withinMs: 30_000 });
   await migrateQueueSchema(fleet.databaseUrl, APP_ROLE);
   say('dropped the schema of the queues and made it again');
 };
@@ -65,6 +71,8 @@ const pourWithFault = async (settings: FleetAuditSettings, send: (onCall: string
     if (sent === Math.floor(settings.load * FAULT_AFTER_SHARE)) {
       faultAt = Date.now();
       happening = fault();
+      // Heard of below; until then it must not end the process.
+      happening.catch(() => undefined);
     }
     send(pickOnCall(random));
     await pause(settings.loadMs / settings.load);

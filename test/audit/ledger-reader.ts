@@ -73,6 +73,11 @@ export const readLedger = async (databaseUrl: string): Promise<LedgerReading> =>
   }
 };
 
+/** The states alone, without their entries: for whoever waits for something. */
+export const readStates = async (databaseUrl: string): Promise<Pick<LedgerNotification, 'eventId' | 'status' | 'state'>[]> =>
+  (await ask<{ event_id: string; status: string; state: NotificationState }>(databaseUrl, 'SELECT event_id, status, state FROM notification_state'))
+    .map((row) => ({ eventId: row.event_id, status: row.status, state: row.state }));
+
 const groupEntries = (entries: LedgerEntry[]): Map<string, LedgerEntry[]> => {
   const groups = new Map<string, LedgerEntry[]>();
   for (const entry of entries) {

@@ -1,12 +1,13 @@
 import { CLOCKS } from './audit-policies.ts';
 import { hasEnded } from './findings.ts';
 import type { LedgerNotification } from './ledger-reader.ts';
-import { readLedger } from './ledger-reader.ts';
+import { readStates } from './ledger-reader.ts';
 import { until } from './waiting.ts';
 
-const all = (databaseUrl: string, holds: (notification: LedgerNotification) => boolean, what: string, withinMs: number): Promise<true> => until(what, async () => {
-  const { notifications } = await readLedger(databaseUrl);
-  return notifications.every(holds) ? true : null;
+const all = (databaseUrl: string, holds: (notification: Pick<LedgerNotification, 'state' | 'status'>) => boolean, what: string, withinMs: number): Promise<true> => until(what, async () => {
+  // A database that is just away tells nothing.
+  const states = await readStates(databaseUrl).catch(() => null);
+  return states?.every(holds) ? true : null;
 }, { withinMs, everyMs: 1_000 });
 
 /** Everything is over by then in any case, busy machines included. */
