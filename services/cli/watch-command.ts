@@ -75,7 +75,7 @@ export const watchCommand: Command = {
   options: { until: { value: 'U', help: 'when to stop: settled, final (the public status is one of the last ones; default) or forever' } },
   examples: [
     ['watch evt_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'a picture that redraws itself; Ctrl-C stops watching, the notification goes on'],
-    ['watch evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --until settled --json', 'one JSON line for every new entry'],
+    ['watch evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --until settled --json', 'one JSON line for every new entry, and for every change of the public status'],
   ],
   run: async (input, io) => {
     const eventId = eventIdOf(input);

@@ -1,4 +1,5 @@
 import type { NotificationState } from '../../shared/domain/state.ts';
+import { publicStatus } from '../../shared/domain/status.ts';
 import type { Paint } from './draw-timeline.ts';
 import { drawTimeline } from './draw-timeline.ts';
 import { entryJson, entryRow } from './entry-lines.ts';
@@ -48,11 +49,22 @@ const pictureScreen = (io: Io, eventId: string): Screen => {
   };
 };
 
+/** Says the public status whenever it has changed. */
+const statusTeller = (tell: (status: string, version: number) => void): Screen['draw'] => {
+  let told: string | null = null;
+  return (state) => {
+    const status = publicStatus(state);
+    if (status === told) return;
+    told = status;
+    tell(status, state.version);
+  };
+};
+
 const lineScreen = (io: Io, eventId: string): Screen => ({
   add: (entries) => {
     for (const entry of entries) io.out.write(`${entryRow(entry).filter((cell) => cell !== '').join('  ')}\n`);
   },
-  draw: () => undefined,
+  draw: statusTeller((status) => io.out.write(`status: ${status}\n`)),
   say: (text) => io.err.write(`${text}\n`),
   end: (why) => io.out.write(why === 'done' ? `Why: npx tocsin explain ${eventId}\n` : ''),
   restore: () => undefined,
@@ -63,6 +75,7 @@ const jsonScreen = (io: Io, eventId: string): Screen => ({
   add: (entries) => {
     for (const entry of entries) io.out.write(`${JSON.stringify(entryJson(eventId, entry))}\n`);
   },
+  draw: statusTeller((status, version) => io.out.write(`${JSON.stringify({ event_id: eventId, version, status })}\n`)),
   end: () => undefined,
 });
 

@@ -139,12 +139,14 @@ describe('commands on the ledger', () => {
     expect(await run(['close', eventId, '--reason', 'taken'], { env: { ...env, TOCSIN_DATA_DIR: join(dataDir, 'none') } })).toMatchObject({ code: 1, err: expect.stringContaining('no keys are known') });
   });
 
-  it('watch appends a JSON line for every entry, once, and ends when the status is final', async () => {
+  it('watch appends a JSON line for every entry, once, and for every change of the status, and ends when it is final', async () => {
     const eventId = await accept();
     await submit(eventId);
     const watched = await run(['watch', eventId, '--json'], { env, wait: (round) => (round === 2 ? deliver(eventId) : undefined) });
-    const entries = watched.out.trimEnd().split('\n').map((line) => JSON.parse(line) as { version: number; kind: string });
+    const lines = watched.out.trimEnd().split('\n').map((line) => JSON.parse(line) as { version: number; kind: string; status?: string });
+    const entries = lines.filter((line) => line.status === undefined);
     expect(watched.code).toBe(0);
+    expect(lines.filter((line) => line.status !== undefined).map((line) => line.status)).toEqual(['in_progress', 'delivered']);
     expect(entries.map((entry) => entry.version)).toEqual(entries.map((_entry, index) => index + 1));
     expect(entries.at(-1)?.kind).toBe('NotificationSettled');
   });
