@@ -1,4 +1,5 @@
 import { chmod, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 
@@ -43,3 +44,5 @@ export const standalonePath = (dataDir: string): string => join(dataDir, 'standa
 export const writeStandaloneFile = (dataDir: string, content: StandaloneFile): Promise<void> =>
   writePrivately(standalonePath(dataDir), `${JSON.stringify(content, null, 2)}\n`);
 export const removeStandaloneFile = (dataDir: string): Promise<void> => rm(standalonePath(dataDir), { force: true });
+/** The same from an exit handler, which cannot wait. */
+export const removeStandaloneFileNow = (dataDir: string): void => rmSync(standalonePath(dataDir), { force: true });

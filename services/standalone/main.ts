@@ -1,7 +1,7 @@
 import { processEnvironment } from '../../shared/config/engine-config.ts';
 import { readStandaloneConfig } from '../../shared/config/standalone-config.ts';
 import { runUntilSignal } from '../../shared/telemetry/run-until-signal.ts';
-import { ensureDataDir } from './data-dir.ts';
+import { ensureDataDir, removeStandaloneFileNow } from './data-dir.ts';
 import { acquireOwnerLock } from './owner-lock.ts';
 import { startStandalone } from './standalone.ts';
 
@@ -18,6 +18,7 @@ try {
     process.stderr.write(`Tocsin is already running on ${config.dataDir}: process ${pid} since ${since}${url ? `, intake ${url}` : ''}.\nStop it first, or set TOCSIN_DATA_DIR to another folder (and the ports to free ones).\n`);
     process.exit(2);
   }
+  process.once('exit', () => removeStandaloneFileNow(config.dataDir));
   const starting = startStandalone(env, config, say);
   // A signal that comes while it starts is obeyed once what was begun can be undone.
   runUntilSignal(async () => {

@@ -1,12 +1,18 @@
+/** One Ctrl-C can arrive twice: from the terminal, and once more from the npm that was asked too. */
+const SAME_SIGNAL_WITHIN_MS = 1_500;
+
 /**
- * Keeps a service up until SIGINT or SIGTERM, then closes it in order and exits with 0. A second signal, or a close that
- * takes longer than `withinMs`, ends the process at once with 1: whatever was in hand is found again by the ledger.
+ * Keeps a service up until SIGINT or SIGTERM, then closes it in order and exits with 0. Asked again a while later, or where
+ * closing takes longer than `withinMs`, the process ends at once with 1: whatever was in hand is found again by the ledger.
  */
 export const runUntilSignal = (close: () => Promise<void>, withinMs = 15_000): void => {
-  let stopping = false;
+  let askedAt: number | null = null;
   const stop = (): void => {
-    if (stopping) process.exit(1);
-    stopping = true;
+    if (askedAt !== null) {
+      if (performance.now() - askedAt > SAME_SIGNAL_WITHIN_MS) process.exit(1);
+      return;
+    }
+    askedAt = performance.now();
     setTimeout(() => process.exit(1), withinMs).unref();
     close().then(() => process.exit(0), (error: unknown) => {
       process.stderr.write(`${(error as Error).message}\n`);
