@@ -34,8 +34,9 @@ export const TICK_EVERY_MS = 1_000;
 const POLL_BATCH = 500;
 const PARTITIONS_EVERY_MS = 6 * 3_600_000;
 
-const pollJob = (claim: PollClaim) => ({
-  id: `${claim.attemptKey}-p${claim.nextPollAt}`, name: 'poll', payload: { eventId: claim.eventId, attemptKey: claim.attemptKey },
+// An id of its own for every lease: a job whose worker died with it in hand keeps its id long after the lease.
+const pollJob = (claim: PollClaim, leasedAt: number) => ({
+  id: `${claim.attemptKey}-p${claim.nextPollAt}-${leasedAt}`, name: 'poll', payload: { eventId: claim.eventId, attemptKey: claim.attemptKey },
 });
 
 /**
@@ -56,7 +57,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
       const claims = await leaseDuePolls(engine.db, { now, leaseUntil: now + leaseMs, limit: POLL_BATCH });
       if (claims.length === 0) return;
       try {
-        await queue.addJobs('status-poll', claims.map(pollJob));
+        await queue.addJobs('status-poll', claims.map((claim) => pollJob(claim, now)));
       } catch {
         for (const { attemptKey } of claims) gate(() => poll(attemptKey)).catch((error: unknown) => engine.log.warn({ event: EVENTS.pollFailed, attempt: attemptKey, error: (error as Error).name }));
       }

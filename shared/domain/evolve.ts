@@ -93,7 +93,7 @@ type AttemptTransition = Exclude<Transition, { kind:
 const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTransition): Patch => {
   switch (t.kind) {
     case 'AttemptQueued': return queued(at, t.details, null);
-    case 'AttemptRequeued': return { requeueAt: t.details.requeue_at, requeues: attempt.requeues + 1 };
+    case 'AttemptRequeued': return { generation: t.details.generation, requeueAt: t.details.requeue_at, requeues: attempt.requeues + 1 };
     case 'AttemptCancelled': return ended('cancelled', at, t.details.reason);
     case 'AttemptExpired': return ended('expired', at, t.details.reason);
     case 'AttemptDeadLettered': return ended('dead_lettered', at, t.details.reason);

@@ -82,12 +82,17 @@ const enqueueDue = (work: Work): void => {
   }
 };
 
-/** Enqueues again, under the same job id, an attempt whose job may have been lost. */
+/**
+ * Enqueues again an attempt whose job may have been lost. The first time under the same job id, which a job that still waits
+ * swallows. After that under a new one: a job whose worker died with it in hand keeps its id until its lock is found stale,
+ * which can take longer than the step has.
+ */
 const requeue = (work: Work, key: AttemptKey): void => {
   const attempt = work.attempt(key);
   const { now } = work.input;
-  work.emit({ kind: 'AttemptRequeued', details: { attempt: key, generation: attempt.generation, requeue_at: requeueInstant(work.stepFor(attempt), now, attempt.requeues + 1) } });
-  work.request({ kind: 'enqueue', attempt: key, channel: attempt.channel, generation: attempt.generation, notBeforeAt: now });
+  const generation = attempt.requeues === 0 ? attempt.generation : attempt.generation + 1;
+  work.emit({ kind: 'AttemptRequeued', details: { attempt: key, generation, requeue_at: requeueInstant(work.stepFor(attempt), now, attempt.requeues + 1) } });
+  work.request({ kind: 'enqueue', attempt: key, channel: attempt.channel, generation, notBeforeAt: now });
 };
 
 const endGrace = (work: Work): void => {

@@ -15,7 +15,7 @@ export const QUEUE_SCHEMA = 'bullmq';
 /** Name of the repeated job on `maintenance`, and the id of its scheduler. */
 export const TICK = 'tick';
 
-/** Id of an attempt's job: a requeue repeats it, a new decision makes a new generation. */
+/** Id of an attempt's job: the first requeue repeats it; later ones, like a new decision, make a new generation. */
 export const attemptJobId = (attemptKey: string, generation: number): string => `${attemptKey}-g${generation}`;
 
 /** What BullMQ refuses as a job id: integers, which it deals out itself, and colons, which part its keys. */

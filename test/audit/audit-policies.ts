@@ -24,10 +24,10 @@ const COMMON = [
 
 const URGENT = [
   ...COMMON, [/polls: \[5s.*$/m, 'polls: [500ms, 1s, 2s, 4s]'], [/final_poll_before_deadline: .*$/m, 'final_poll_before_deadline: 300ms'],
-  [/decide_within: 30s/m, 'decide_within: 5s'], [/decide_within: 10m/m, 'decide_within: 30s'], [/reserve: 60s/m, 'reserve: 5s'],
+  [/decide_within: 30s/m, 'decide_within: 5s'], [/decide_within: 10m/m, 'decide_within: 10s'], [/reserve: 60s/m, 'reserve: 5s'],
 ] as const;
 
-const ROUTINE = [...COMMON, [/decide_within: 10m/m, 'decide_within: 30s']] as const;
+const ROUTINE = [...COMMON, [/decide_within: 10m/m, 'decide_within: 10s']] as const;
 
 /** Writes the shipped purposes with the audits' clocks, and the shipped roster, into a folder. Returns the folder. */
 export const writeAuditPolicies = (folder: string): string => {

@@ -23,6 +23,8 @@ export interface AuditResult {
   phaseOf: Map<string, string>;
   /** How late, in ms, the fallbacks that a deadline caused were claimed: the worst, and how many there were. */
   deadlineClaims: { count: number; worstLateMs: number };
+  /** The longest time, in ms, from the planning of an attempt to its first submission. */
+  slowestStartMs: number;
   ledger: LedgerReading;
 }
 
@@ -96,6 +98,11 @@ const deadlineClaims = (evidence: readonly Evidence[]): { count: number; worstLa
   return { count: late.length, worstLateMs: Math.max(0, ...late) };
 };
 
+const slowestStartMs = (ledger: LedgerReading): number => Math.max(0, ...ledger.notifications.flatMap(({ entries, state }) => state.attempts.flatMap((attempt) => {
+  const first = entries.find((entry) => entry.kind === 'SubmissionStarted' && entry.attemptKey === attempt.key);
+  return first ? [first.at - attempt.plannedAt] : [];
+})));
+
 /** Where the client and the ledger know of different notifications. */
 const unmatched = (client: ClientView, ledger: LedgerReading): Finding[] => {
   const known = new Set(ledger.notifications.map((notification) => notification.eventId));
@@ -119,5 +126,5 @@ export const audit = async (sources: AuditSources): Promise<AuditResult> => {
     ...client.findings, ...unmatched(client, ledger), ...evidence.flatMap((one) => findingsOf(one, ledger.now)),
     ...ledger.chainErrors.map((fault): Finding => ({ kind: 'chain', eventId: fault.split(/[ :]/)[0] ?? null, detail: fault })),
   ];
-  return { phases: countPhases(client, evidence), findings, phaseOf: client.phaseOf, deadlineClaims: deadlineClaims(evidence), ledger };
+  return { phases: countPhases(client, evidence), findings, phaseOf: client.phaseOf, deadlineClaims: deadlineClaims(evidence), slowestStartMs: slowestStartMs(ledger), ledger };
 };

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { within } from './waiting.ts';
 
@@ -26,6 +27,8 @@ export interface ChildService {
   readonly ended: Promise<Ended>;
   isRunning: () => boolean;
   kill: () => Promise<Ended>;
+  /** Stops it in its tracks for so long, as a machine that sleeps does. */
+  pauseFor: (ms: number) => Promise<void>;
   /** SIGTERM; a kill where that takes too long. */
   stop: () => Promise<Ended>;
 }
@@ -64,6 +67,11 @@ export const startService = (settings: ServiceSettings): ChildService => {
   };
   const service: ChildService = {
     name: settings.name, pid: child.pid as number, ready, ended, isRunning, kill,
+    pauseFor: async (ms) => {
+      child.kill('SIGSTOP');
+      await wait(ms);
+      child.kill('SIGCONT');
+    },
     stop: async () => {
       if (isRunning()) child.kill('SIGTERM');
       return (await within(STOP_WITHIN_MS, ended)) ?? kill();

@@ -37,9 +37,12 @@ const run = async (argv: string[]): Promise<number> => {
   const points = pointsOf(values.points);
   const numbers = { times: wholeNumber('times', values.times), randomKills: wholeNumber('random', values.random), load: wholeNumber('load', values.load), seed: wholeNumber('seed', values.seed) };
   const reports: CrashAuditReport[] = [];
-  for (const backend of backendsOf(values.backend)) reports.push(await crashAudit({ backend, points, ...numbers, untilSettled: !flags.quick, say, keep: flags.keep }));
+  for (const backend of backendsOf(values.backend)) {
+    const report = await crashAudit({ backend, points, ...numbers, untilSettled: !flags.quick, say, keep: flags.keep });
+    reports.push(report);
+    if (!flags.json) print(`\n${formatTable(`Crash audit on ${report.backend}`, tabulate(report.tallies, report.results))}`);
+  }
   if (flags.json) print(JSON.stringify(reports.map(asJson), null, 2));
-  else for (const report of reports) print(`\n${formatTable(`Crash audit on ${report.backend}`, tabulate(report.tallies, report.results))}`);
   const found = reports.filter(({ results }) => results.some(({ findings }) => findings.length > 0));
   for (const { folder } of found) print(`Data, receipts and logs are in ${folder}`);
   return found.length === 0 ? 0 : 1;

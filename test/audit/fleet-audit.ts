@@ -6,9 +6,10 @@ import { APP_ROLE } from '../../shared/ledger/database.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import type { AuditResult } from './auditor.ts';
 import { audit } from './auditor.ts';
+import type { ChildService } from './child-service.ts';
 import { atTheEnd, cleanUp } from './child-service.ts';
 import { pickOnCall } from './crash-run.ts';
-import type { Copy, Fleet } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
 import { startFleet } from './fleet.ts';
 import { ask } from './ledger-reader.ts';
 import { allEnded, allSettled } from './ledger-waits.ts';
@@ -20,31 +21,54 @@ import { openSurroundings, tellRedis } from './surroundings.ts';
 import { openTicketClient, readReceipts } from './ticket-client.ts';
 import { until } from './waiting.ts';
 
+/**
+ * What happens in the middle of the load: `kill`, one copy of each service is killed; `flush`, the queues are emptied; `pause`,
+ * one copy of each stands still for longer than a submission may take; `database`, Postgres is killed and started again.
+ */
+export const FLEET_FAULTS = ['kill', 'flush', 'pause', 'database'] as const;
+export type FleetFault = (typeof FLEET_FAULTS)[number];
+
 export interface FleetAuditSettings {
   backend: BackendName;
   load: number;
   /** Over how long the tickets are spread. */
   loadMs: number;
-  /** `kill`: one copy of each service is killed; `flush`: the queues are emptied. Both in the middle of the load. */
-  fault: 'kill' | 'flush';
+  fault: FleetFault;
   seed: number;
   untilSettled: boolean;
   say: (line: string) => void;
   keep?: boolean;
 }
 
-export interface FleetAuditReport { backend: BackendName; fault: 'kill' | 'flush'; result: AuditResult; shares: Share[]; exitCodes: Record<string, number | null>; faults: string[]; folder: string }
+export interface FleetAuditReport { backend: BackendName; fault: FleetFault; result: AuditResult; shares: Share[]; exitCodes: Record<string, number | null>; faults: string[]; folder: string }
 
 const PHASE = 'fleet';
 const LATEST_DECISION_MS = 3_000;
 const LEAST_SHARE = 0.2;
+/** A lost job is enqueued again after one second, and after three under a new id. */
+const SLOWEST_START_MS = 10_000;
 /** Past the middle, so that the copies that stay do not have all the work of the second half to themselves. */
 const FAULT_AFTER_SHARE = 0.6;
 
+const PAUSE_MS = 8_000;
+
+const victimsOf = (fleet: Fleet): ChildService[] => fleet.copies.map(({ process }) => process).filter(({ name }) => name.endsWith('.2'));
+const named = (processes: readonly ChildService[]): string => processes.map(({ name, pid }) => `${name} (${pid})`).join(', ');
+
 const killOneOfEach = async (fleet: Fleet, say: (line: string) => void): Promise<void> => {
-  const victims = fleet.copies.filter((copy): copy is Copy => copy.process.name.endsWith('.2'));
-  await Promise.all(victims.map(({ process }) => process.kill()));
-  say(`killed ${victims.map(({ process }) => `${process.name} (${process.pid})`).join(', ')}`);
+  await Promise.all(victimsOf(fleet).map((process) => process.kill()));
+  say(`killed ${named(victimsOf(fleet))}`);
+};
+
+const pauseOneOfEach = async (fleet: Fleet, say: (line: string) => void): Promise<void> => {
+  say(`stopped for ${PAUSE_MS} ms: ${named(victimsOf(fleet))}`);
+  await Promise.all(victimsOf(fleet).map((process) => process.pauseFor(PAUSE_MS)));
+  say('they go on');
+};
+
+const restartDatabase = async (fleet: Fleet, say: (line: string) => void): Promise<void> => {
+  await fleet.restartDatabase();
+  say('killed Postgres and started it again');
 };
 
 const flushQueues = async (around: Surroundings, fleet: Fleet, say: (line: string) => void): Promise<void> => {
@@ -60,6 +84,13 @@ const flushQueues = async (around: Surroundings, fleet: Fleet, say: (line: strin
   await until('the drop of the schema', drop, { withinMs: 30_000 });
   await migrateQueueSchema(fleet.databaseUrl, APP_ROLE);
   say('dropped the schema of the queues and made it again');
+};
+
+const FAULTS: Record<FleetFault, (around: Surroundings, fleet: Fleet, say: (line: string) => void) => Promise<void>> = {
+  kill: (_around, fleet, say) => killOneOfEach(fleet, say),
+  flush: flushQueues,
+  pause: (_around, fleet, say) => pauseOneOfEach(fleet, say),
+  database: (_around, fleet, say) => restartDatabase(fleet, say),
 };
 
 /** Tickets at an even pace, with the fault in their midst. Returns the instant of the fault. */
@@ -83,8 +114,10 @@ const pourWithFault = async (settings: FleetAuditSettings, send: (onCall: string
 
 const faultsOf = (settings: FleetAuditSettings, report: Omit<FleetAuditReport, 'faults'>): string[] => [
   ...report.result.findings.map((finding) => `${finding.kind} ${finding.eventId ?? '-'}: ${finding.detail}`),
-  ...(report.result.deadlineClaims.worstLateMs > LATEST_DECISION_MS ? [`a deadline was decided ${report.result.deadlineClaims.worstLateMs} ms late`] : []),
-  ...report.shares.filter((share) => settings.fault === 'kill' && share.beforeFault < LEAST_SHARE).map((share) => `${share.name} did only ${Math.round(share.beforeFault * 100)} % of its kind of work`),
+  // Nobody decides anything while there is no database.
+  ...(settings.fault !== 'database' && report.result.deadlineClaims.worstLateMs > LATEST_DECISION_MS ? [`a deadline was decided ${report.result.deadlineClaims.worstLateMs} ms late`] : []),
+  ...(report.result.slowestStartMs > SLOWEST_START_MS ? [`an attempt was started ${report.result.slowestStartMs} ms after it was planned`] : []),
+  ...report.shares.filter((share) => settings.backend === 'redis' && share.beforeFault < LEAST_SHARE).map((share) => `${share.name} did only ${Math.round(share.beforeFault * 100)} % of its kind of work`),
   ...Object.entries(report.exitCodes).filter(([, code]) => code !== 0).map(([name, code]) => `${name} stopped with ${String(code)}`),
 ];
 
@@ -100,7 +133,7 @@ export const fleetAudit = async (settings: FleetAuditSettings): Promise<FleetAud
     client.reachAt(fleet.intakeUrls());
     // A refusal comes up again in allAnswered.
     const send = (onCall: string): void => { client.send(PHASE, onCall).catch(() => undefined); };
-    const faultAt = await pourWithFault(settings, send, () => (settings.fault === 'kill' ? killOneOfEach(fleet, say) : flushQueues(around, fleet, say)));
+    const faultAt = await pourWithFault(settings, send, () => FAULTS[settings.fault](around, fleet, say));
     await client.allAnswered();
     say('every ticket has its receipt; waiting for them to end');
     const endedInTime = await allEnded(fleet.databaseUrl).catch(() => false);

@@ -7,6 +7,7 @@ import { generateKeyRingText } from '../../shared/security/key-ring.ts';
 import type { ChildService } from './child-service.ts';
 import { atTheEnd, startService, startedEvent } from './child-service.ts';
 import type { Surroundings } from './surroundings.ts';
+import { killPostgres } from './surroundings.ts';
 import { within } from './waiting.ts';
 
 /** The services of which a fleet runs two copies each; the dashboard is one. */
@@ -18,6 +19,8 @@ export interface Fleet {
   databaseUrl: string;
   copies: Copy[];
   intakeUrls: () => string[];
+  /** kill -9 of Postgres, and a new start on the same data and port. */
+  restartDatabase: () => Promise<void>;
   /** SIGTERM for all; resolves to their exit codes, by name. */
   stop: () => Promise<Record<string, number | null>>;
 }
@@ -31,17 +34,25 @@ const PROGRAMS: Record<CopiedService | 'dashboard', { program: string; env: Reco
   dashboard: { program: 'services/dashboard/main.ts', env: { DASHBOARD_PORT: '0', OPERATOR_PASSWORD: 'for-the-audit-only' } },
 };
 
-const startDatabase = async (around: Surroundings): Promise<string> => {
-  const postgres = await startEmbeddedPostgres({ dataDir: join(around.folder, 'postgres-of-fleet'), log: () => undefined });
+const startDatabase = async (around: Surroundings): Promise<{ url: string; restart: () => Promise<void> }> => {
+  const dataDir = join(around.folder, 'postgres-of-fleet');
+  let postgres = await startEmbeddedPostgres({ dataDir, log: () => undefined });
   atTheEnd(() => postgres.stop());
-  await migrate(postgres.url);
-  if (around.backend === 'postgres') await migrateQueueSchema(postgres.url, APP_ROLE);
-  return postgres.url;
+  const { url } = postgres;
+  await migrate(url);
+  if (around.backend === 'postgres') await migrateQueueSchema(url, APP_ROLE);
+  return {
+    url,
+    restart: async () => {
+      await killPostgres(dataDir);
+      postgres = await startEmbeddedPostgres({ dataDir, log: () => undefined, port: Number(new URL(url).port) });
+    },
+  };
 };
 
 /** Starts every service of the Procfile as a process of its own, two copies of each worker, coordinator and intake, on one database. */
 export const startFleet = async (around: Surroundings): Promise<Fleet> => {
-  const databaseUrl = await startDatabase(around);
+  const { url: databaseUrl, restart } = await startDatabase(around);
   const common = {
     ...around.env, DATABASE_URL: databaseUrl, TOCSIN_KEYS: generateKeyRingText(), LOG_LEVEL: 'info', DATABASE_POOL: '4', ...(around.redis ? { REDIS_URL: around.redis.url } : {}),
   };
@@ -58,7 +69,7 @@ export const startFleet = async (around: Surroundings): Promise<Fleet> => {
   await whenReady(dashboard);
   const copies = await Promise.all(starting.map(async ({ service, process }): Promise<Copy> => ({ service, process, url: service === 'intake' ? String((await whenReady(process))['url']) : (await whenReady(process), null) })));
   return {
-    databaseUrl, copies,
+    databaseUrl, copies, restartDatabase: restart,
     intakeUrls: () => copies.flatMap(({ url }) => (url === null ? [] : [url])),
     stop: async () => Object.fromEntries(await Promise.all([...copies.map(({ process }) => process), dashboard].filter((process) => process.isRunning())
       .map(async (process) => [process.name, (await process.stop()).code] as const))),

@@ -1,0 +1,21 @@
+import { expect, test } from '@jest/globals';
+import { fleetAudit } from '../audit/fleet-audit.ts';
+import { testOnRedis } from '../audit/redis-tests.ts';
+
+/** Ten processes each time. The long form is `npm run audit:fleet`. */
+const LIMIT_MS = 240_000;
+const common = { load: 60, loadMs: 10_000, untilSettled: false, say: () => undefined };
+
+testOnRedis('two copies of each service share the work, and what a killed one had in hand is neither lost nor sent twice', async () => {
+  const { faults, result, shares } = await fleetAudit({ ...common, backend: 'redis', fault: 'kill', seed: 21 });
+  expect(faults).toEqual([]);
+  expect(result.phases).toMatchObject([{ accepted: 60, ended: 60 }]);
+  expect(shares).toHaveLength(8);
+}, LIMIT_MS);
+
+test('the queues can be dropped under load: nothing is lost, nothing doubled, and deadlines are kept', async () => {
+  const { faults, result } = await fleetAudit({ ...common, backend: 'postgres', fault: 'flush', seed: 22 });
+  expect(faults).toEqual([]);
+  expect(result.phases).toMatchObject([{ accepted: 60, ended: 60 }]);
+  expect(result.deadlineClaims.count).toBeGreaterThan(0);
+}, LIMIT_MS);
