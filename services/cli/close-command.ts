@@ -1,29 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { readKeysText } from '../../shared/config/cli-config.ts';
 import type { CloseOutcome } from '../../shared/delivery/close-notification.ts';
 import { closeNotification } from '../../shared/delivery/close-notification.ts';
-import { createEngine } from '../../shared/delivery/engine.ts';
-import { createDatabaseClock } from '../../shared/ledger/database-clock.ts';
-import { parseKeyRing } from '../../shared/security/key-ring.ts';
-import { REDACT_PATHS } from '../../shared/security/redact.ts';
-import { createLogger } from '../../shared/telemetry/logger.ts';
-import { CARRIERS } from '../../shared/transports/carriers.ts';
 import type { Command } from './command.ts';
 import { eventIdOf } from './command.ts';
 import { dateTime } from './entry-lines.ts';
 import type { Io } from './io.ts';
-import { notFound, withLedger } from './ledger-session.ts';
-import { Refusal, UsageError } from './refusal.ts';
+import { notFound } from './ledger-session.ts';
+import { actorOf, withEngine } from './operator-engine.ts';
+import { Refusal } from './refusal.ts';
 
-const close = (io: Io, request: { eventId: string; reason: string; actor: string }): Promise<CloseOutcome> => withLedger(io, async (db, config) => {
-  const clock = createDatabaseClock(db);
-  await clock.refresh();
-  const engine = createEngine({
-    db, ring: parseKeyRing(readKeysText(io.env, config)), carriers: CARRIERS, sender: { sms: '', email: '' }, now: clock.now,
-    log: createLogger({ level: 'silent', service: 'cli', redactPaths: REDACT_PATHS }),
-  });
-  return closeNotification(engine, { tenant: null, requestId: `cli-${randomUUID()}`, ...request });
-});
+const close = (io: Io, request: { eventId: string; reason: string; actor: string }): Promise<CloseOutcome> =>
+  withEngine(io, (engine) => closeNotification(engine, { tenant: null, requestId: `cli-${randomUUID()}`, ...request }));
 
 const IN_FLIGHT = 'A call to the provider was in flight at that instant: that message may still arrive.';
 
@@ -47,9 +34,7 @@ export const closeCommand: Command = {
   ],
   run: async (input, io) => {
     const eventId = eventIdOf(input);
-    const actor = input.text('actor') ?? 'cli';
-    // The ledger is for ever and clear text: no address may get into it as an actor.
-    if (!/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/.test(actor)) throw new UsageError('--actor must be a short name of letters, digits, . _ : or -, since the ledger keeps it for ever', '--actor');
+    const actor = actorOf(input);
     const outcome = await close(io, { eventId, reason: input.required('reason'), actor });
     if (outcome.kind === 'not_found') throw notFound(eventId);
     if (outcome.kind === 'not_open') {

@@ -25,7 +25,8 @@ export interface Command {
   /** One or two words, e.g. `key create`. */
   name: string;
   summary: string;
-  args: { name: string; help: string }[];
+  /** Only the last ones may be optional. */
+  args: { name: string; help: string; optional?: boolean }[];
   options: Record<string, OptionSpec>;
   /** Command line without the program's name, and what it does. */
   examples: [line: string, meaning: string][];
@@ -60,8 +61,8 @@ export const parseInput = (command: Command, argv: string[]): Input & { help: bo
   const given = values as Record<string, string | boolean | (string | boolean)[] | undefined>;
   const text = (name: string): string | undefined => (typeof given[name] === 'string' ? given[name] : undefined);
   const help = given['help'] === true;
-  if (!help && positionals.length < command.args.length) {
-    const missing = command.args[positionals.length]?.name;
+  const missing = command.args[positionals.length]?.optional ? undefined : command.args[positionals.length]?.name;
+  if (!help && missing !== undefined) {
     throw new UsageError(`${missing} is missing`, missing);
   }
   if (!help && positionals.length > command.args.length) throw new UsageError(`"${positionals[command.args.length]}" is one argument too many`);

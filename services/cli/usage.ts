@@ -11,6 +11,8 @@ const columns = (rows: [string, string][]): string => {
 const optionRow = ([name, spec]: [string, OptionSpec]): [string, string] =>
   [`--${name}${spec.value ? ` ${spec.value}` : ''}`, `${spec.help}${spec.repeatable ? ' (repeatable)' : ''}`];
 
+const argName = (arg: Command['args'][number]): string => (arg.optional ? `[${arg.name}]` : arg.name);
+
 const examplesText = (examples: Command['examples']): string =>
   examples.map(([line, meaning]) => `  # ${meaning}\n  ${line.includes('|') ? line : `${PROGRAM} ${line}`}`).join('\n');
 
@@ -22,7 +24,7 @@ export const programHelp = (commands: readonly Command[]): string => `Tocsin: ur
 Usage: ${PROGRAM} COMMAND [options]
 
 Commands:
-${columns(commands.map((one): [string, string] => [[one.name, ...one.args.map((arg) => arg.name)].join(' '), one.summary]))}
+${columns(commands.map((one): [string, string] => [[one.name, ...one.args.map(argName)].join(' '), one.summary]))}
 
 Every command takes:
 ${columns(Object.entries(GLOBAL_OPTIONS).map(optionRow))}
@@ -41,7 +43,7 @@ ${EXITS}
 
 /** Help of one command. */
 export const commandHelp = (command: Command): string => {
-  const usage = [PROGRAM, command.name, ...command.args.map((arg) => arg.name), '[options]'].join(' ');
+  const usage = [PROGRAM, command.name, ...command.args.map(argName), '[options]'].join(' ');
   const args = command.args.length > 0 ? `\n${columns(command.args.map((arg): [string, string] => [arg.name, arg.help]))}\n` : '';
   return `${command.summary}
 

@@ -1,6 +1,3 @@
-import { leaseDuePolls, nextDueAt } from '../../shared/ledger/claims.ts';
-import type { PollClaim } from '../../shared/ledger/claims.ts';
-import { beat } from '../../shared/ledger/heartbeat.ts';
 import { ensurePartitions } from '../../shared/ledger/partitions.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { pollAttempt } from '../../shared/delivery/poll-attempt.ts';
@@ -11,7 +8,9 @@ import type { RunningWorker } from '../../shared/queue/work-job.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { Transport } from '../../shared/transports/transport.ts';
 import { startHeartbeat } from './heartbeat.ts';
+import { startCheckpoints } from './checkpoints.ts';
 import { createGate } from './gate.ts';
+import { handOutPolls } from './hand-out-polls.ts';
 
 export interface CoordinatorSettings {
   engine: Engine;
@@ -21,6 +20,8 @@ export interface CoordinatorSettings {
   actor: string;
   pollConcurrency: number;
   providerTimeoutMs: number;
+  /** Where the checkpoints are copied to, outside of the database; without it this coordinator makes none. */
+  checkpointFile?: string;
 }
 
 export interface Coordinator {
@@ -31,13 +32,7 @@ export interface Coordinator {
 
 /** The distance of the repeated tick; an extra one is laid on the next due instant when that comes sooner. */
 export const TICK_EVERY_MS = 1_000;
-const POLL_BATCH = 500;
 const PARTITIONS_EVERY_MS = 6 * 3_600_000;
-
-// An id of its own for every lease: a job whose worker died with it in hand keeps its id long after the lease.
-const pollJob = (claim: PollClaim, leasedAt: number) => ({
-  id: `${claim.attemptKey}-p${claim.nextPollAt}-${leasedAt}`, name: 'poll', payload: { eventId: claim.eventId, attemptKey: claim.attemptKey },
-});
 
 /**
  * The coordinator: repeatable jobs that take what is due by index. Decisions and polls are two clocks; neither keeps state in
@@ -50,25 +45,10 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   const poll = (attemptKey: string): Promise<void> => pollAttempt(engine, attemptKey, { transports, actor: settings.actor });
   const leaseMs = settings.providerTimeoutMs * 2 + 5_000;
 
-  /** Polls go through the queue, so that every coordinator shares them; where the queue is away this one makes them itself. */
-  const handOutPolls = async (): Promise<void> => {
-    for (;;) {
-      const now = engine.now();
-      const claims = await leaseDuePolls(engine.db, { now, leaseUntil: now + leaseMs, limit: POLL_BATCH });
-      if (claims.length === 0) return;
-      try {
-        await queue.addJobs('status-poll', claims.map((claim) => pollJob(claim, now)));
-      } catch {
-        for (const { attemptKey } of claims) gate(() => poll(attemptKey)).catch((error: unknown) => engine.log.warn({ event: EVENTS.pollFailed, attempt: attemptKey, error: (error as Error).name }));
-      }
-      if (claims.length < POLL_BATCH) return;
-    }
-  };
-
   const sweepOnce = async (): Promise<void> => {
     await sweepDecisions(engine, settings.actor);
-    await handOutPolls();
-    await beat(engine.db, 'sweep', engine.now());
+    await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)) });
+    await engine.ledger.beat('sweep', engine.now());
   };
   // Ticks that come while a sweep runs share the next one: what became due meanwhile is not missed, and none piles up.
   let running: Promise<void> | null = null;
@@ -85,7 +65,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   };
 
   const layNextTick = async (): Promise<void> => {
-    const due = await nextDueAt(engine.db, engine.now());
+    const due = await engine.ledger.nextDueAt(engine.now());
     const inMs = due === null ? TICK_EVERY_MS : due - engine.now();
     if (inMs < TICK_EVERY_MS) await queue.addTick(Math.max(0, inMs));
   };
@@ -107,6 +87,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
     }),
   ];
   const heartbeat = startHeartbeat({ engine, queue, relay, sweep, tickEveryMs: TICK_EVERY_MS });
+  const checkpoints = settings.checkpointFile === undefined ? null : startCheckpoints({ engine, file: settings.checkpointFile });
   const partitions = setInterval(() => {
     ensurePartitions(engine.db, engine.now()).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'partitions', error: (error as Error).name }));
   }, PARTITIONS_EVERY_MS);
@@ -114,6 +95,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
     sweep,
     close: async () => {
       clearInterval(partitions);
+      await checkpoints?.close();
       await heartbeat.close();
       await Promise.all(workers.map((worker) => worker.close()));
       await running?.catch(() => undefined);

@@ -1,4 +1,3 @@
-import { lastBeatAt } from '../../shared/ledger/heartbeat.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import type { Relay } from '../../shared/delivery/relay.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
@@ -34,7 +33,7 @@ export const startHeartbeat = (settings: HeartbeatSettings): { close: () => Prom
       .finally(() => { scheduling = null; });
   };
   const look = async (): Promise<void> => {
-    const last = await lastBeatAt(engine.db, 'sweep');
+    const last = await engine.ledger.lastBeatAt('sweep');
     if (last !== null && engine.now() - last < SILENT_AFTER_MS) return;
     schedule();
     await settings.sweep();

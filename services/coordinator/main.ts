@@ -1,3 +1,4 @@
+import { readCheckpointFile } from '../../shared/config/checkpoint-config.ts';
 import { processEnvironment, readEngineConfig } from '../../shared/config/engine-config.ts';
 import { readCoordinatorConfig, readTransportConfig } from '../../shared/config/worker-config.ts';
 import { openRuntime } from '../../shared/delivery/open-runtime.ts';
@@ -13,7 +14,7 @@ await startOrExplain(async () => {
   const transportConfig = readTransportConfig(env);
   const runtime = await openRuntime(config, 'coordinator');
   const transports = (['sms', 'email'] as const).map((channel) => openTransport(channel, { ...transportConfig, now: runtime.engine.now }));
-  const coordinator = startCoordinator({ ...runtime, transports, pollConcurrency, providerTimeoutMs: config.providerTimeoutMs, actor: `coordinator-${process.pid}` });
+  const coordinator = startCoordinator({ ...runtime, transports, pollConcurrency, providerTimeoutMs: config.providerTimeoutMs, actor: `coordinator-${process.pid}`, checkpointFile: readCheckpointFile(env) });
   runtime.log.info({ event: EVENTS.started, pid: process.pid });
   return async () => {
     await coordinator.close();

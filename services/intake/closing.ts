@@ -7,15 +7,16 @@ import { apiKeyOf } from './api-key-auth.ts';
 import { freeText, oneLine, readFields } from './faults.ts';
 import { Problem, notFound } from './problem.ts';
 
-const closeFields = {
+/** Fields of every call by which a person holds or ends a workflow. */
+export const reasonFields = {
   reason: freeText(500).refine((text) => text.trim() !== '', 'is empty'),
   // It stands in the ledger for good, so it is a name or an id there, never an address.
   actor: z.string().regex(/^[A-Za-z][A-Za-z0-9._-]{0,63}$/, 'is not a plain name').nullish(),
 };
-const byId = z.strictObject(closeFields);
-const byKey = z.strictObject({ ...closeFields, idempotency_key: oneLine(200) });
+const byId = z.strictObject(reasonFields);
+const byKey = z.strictObject({ ...reasonFields, idempotency_key: oneLine(200) });
 
-const CURES = {
+export const REASON_CURES = {
   reason: 'give a code such as consumed, accepted, taken or cancelled, or a sentence of at most 500 characters',
   actor: 'give a name or id of letters, digits, dots, dashes and underscores, without an address, or leave it out',
   idempotency_key: 'give the key under which the notification was sent',
@@ -39,13 +40,13 @@ const close = async (engine: Engine, response: Response, { eventId, reason, acto
 
 /** `POST /notifications/{event_id}/close`: nothing is submitted any more. Idempotent: the first reason stands. */
 export const closeById = (engine: Engine): RequestHandler<{ event_id: string }> => async (request, response) => {
-  const { reason, actor } = readFields(byId, request.body, CURES);
+  const { reason, actor } = readFields(byId, request.body, REASON_CURES);
   await close(engine, response, { eventId: request.params.event_id, reason, actor, requestId: String(request.id) });
 };
 
 /** `POST /notifications/close`: the same, for who kept the idempotency key and not the event id. */
 export const closeByKey = (engine: Engine): RequestHandler => async (request, response) => {
-  const { idempotency_key: key, reason, actor } = readFields(byKey, request.body, CURES);
+  const { idempotency_key: key, reason, actor } = readFields(byKey, request.body, REASON_CURES);
   const found = await findByIdempotencyKey(engine.db, apiKeyOf(response).tenant, key);
   if (!found) throw notFound();
   await close(engine, response, { eventId: found.eventId, reason, actor, requestId: String(request.id) });

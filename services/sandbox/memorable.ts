@@ -9,7 +9,7 @@ export const DEFAULT_SCHEDULE: Schedule = { sentMs: 700, deliveredMs: 2_000, und
 
 export type MemorableDigits = '01' | '02' | '03' | '04' | '05' | '06' | '07';
 
-/** What the inbox page says about each. For mail, 01 to 04 are all *accepted*: SMTP tells no more. */
+/** What the inbox page says about each. For mail over SMTP, 01 to 04 are all *accepted*: SMTP tells no more. */
 export const MEMORABLE: Record<MemorableDigits, string> = {
   '01': 'delivered', '02': 'undelivered', '03': 'never confirmed', '04': 'confirmed late', '05': 'rejected', '06': 'throttled first',
   '07': 'accepted, the answer is lost',
@@ -34,9 +34,9 @@ export const defaultSubmit = (to: string, channel: Channel): SubmitStep => {
 
 const event = (status: string, afterMs: number, errorCode: number | null = null): StatusEvent => ({ status, afterMs, errorCode });
 
-/** The statuses that follow an acceptance while no scenario says otherwise. */
-export const defaultEvents = (to: string, channel: Channel, schedule: Schedule): StatusEvent[] => {
-  if (channel === 'email') return [event('accepted', 0)];
+/** The statuses that follow an acceptance while no scenario says otherwise; only that where the provider tells no more. */
+export const defaultEvents = (to: string, told: boolean, schedule: Schedule): StatusEvent[] => {
+  if (!told) return [event('accepted', 0)];
   const sent = [event('queued', 0), event('sent', schedule.sentMs)];
   switch (memorableDigits(to)) {
     case '02': return [...sent, event('undelivered', schedule.undeliveredMs, 30005)];

@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import express from 'express';
 import helmet from 'helmet';
+import { readSandboxConfig } from '../../shared/config/sandbox-config.ts';
 import type { Channel } from '../../shared/domain/words.ts';
 import { createControlApi } from './control-api.ts';
 import { createInbox } from './inbox.ts';
@@ -18,11 +19,17 @@ import { openReceiptLog } from './receipt-log.ts';
 import { createScenarioBook } from './scenario-book.ts';
 import type { ScriptFault } from './script.ts';
 import { createSmtpProvider } from './smtp-provider.ts';
+import { createResendApi } from './resend-api.ts';
+import { createSinchApi } from './sinch-api.ts';
 import { createTwilioApi } from './twilio-api.ts';
 import { countsOf, viewsOf } from './views.ts';
 import type { Counts, MessageFilter, MessageView } from './views.ts';
 
 export interface SandboxSettings extends TwilioAccount {
+  /** What the stand-ins of Sinch and Resend expect; those of `readSandboxConfig` where none are given. */
+  sinchPlanId?: string | undefined;
+  sinchToken?: string | undefined;
+  resendApiKey?: string | undefined;
   /** 0 = any free port. */
   httpPort: number;
   smtpPort: number;
@@ -57,6 +64,7 @@ export interface RunningSandbox {
 }
 
 const PAGE_LENGTH = 100;
+const DEFAULTS = readSandboxConfig({});
 /** Longer than any client keeps an idle connection, so that the stand-in never resets one by accident. */
 const KEEP_ALIVE_MS = 600_000;
 
@@ -81,12 +89,14 @@ const portFor = (server: NetServer, host: string, dropConnections: () => void): 
   };
 };
 
-const createApp = (provider: Provider, account: TwilioAccount): express.Express => {
+const createApp = (provider: Provider, settings: SandboxSettings): express.Express => {
   const { inbox, now } = provider;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  app.use('/2010-04-01', createTwilioApi(provider, account));
+  app.use('/2010-04-01', createTwilioApi(provider, settings));
+  app.use('/xms/v1', createSinchApi(provider, { planId: settings.sinchPlanId ?? DEFAULTS.sinchPlanId, token: settings.sinchToken ?? DEFAULTS.sinchToken }));
+  app.use('/emails', createResendApi(provider, { apiKey: settings.resendApiKey ?? DEFAULTS.resendApiKey }));
   app.use(helmet({ contentSecurityPolicy: { directives: { styleSrc: ["'self'"], upgradeInsecureRequests: null } }, hsts: false }));
   app.get('/', (request, response) => {
     const to = typeof request.query.to === 'string' && request.query.to.trim() !== '' ? request.query.to.trim() : undefined;

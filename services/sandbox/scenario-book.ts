@@ -16,7 +16,8 @@ export interface ScenarioBook {
   draw(to: string, channel: Channel): SubmitStep;
   /** The step as it applies to this attempt: a once-per-attempt throttle is an acceptance from the second time on. */
   settle(step: SubmitStep, to: string, attemptKey: string | null): SubmitStep;
-  fateOf(to: string, channel: Channel): Fate;
+  /** `told` where the provider tells statuses of the channel at all: plain SMTP does not. */
+  fateOf(to: string, channel: Channel, told?: boolean): Fate;
   /** The fault for this reading of the listing of `to`, if one is left. */
   drawListingFault(to: string): ReadFault | null;
 }
@@ -40,9 +41,9 @@ export const createScenarioBook = (schedule: Schedule): ScenarioBook => {
 
   const find = (to: string, channel: Channel): Entry | undefined =>
     entries.size === 0 ? undefined : entries.get(keyOf(to)) ?? entries.get(`${channel}:*`);
-  const defaultFate = (to: string, channel: Channel): Fate => {
-    const key = `${channel} ${memorableDigits(to)}`;
-    const known = defaults.get(key) ?? { events: defaultEvents(to, channel, schedule), ...NOTHING_SPECIAL };
+  const defaultFate = (to: string, told: boolean): Fate => {
+    const key = `${told} ${memorableDigits(to)}`;
+    const known = defaults.get(key) ?? { events: defaultEvents(to, told, schedule), ...NOTHING_SPECIAL };
     defaults.set(key, known);
     return known;
   };
@@ -78,10 +79,10 @@ export const createScenarioBook = (schedule: Schedule): ScenarioBook => {
       throttledOnce.add(key);
       return step;
     },
-    fateOf(to, channel) {
+    fateOf(to, channel, told = channel === 'sms') {
       const entry = find(to, channel);
-      if (!entry) return defaultFate(to, channel);
-      return { events: entry.compiled.events ?? defaultEvents(to, channel, schedule), ...entry.compiled.rest };
+      if (!entry) return defaultFate(to, told);
+      return { events: entry.compiled.events ?? defaultEvents(to, told, schedule), ...entry.compiled.rest };
     },
     drawListingFault(to) {
       const entry = find(to, 'sms');

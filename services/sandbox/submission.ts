@@ -18,5 +18,8 @@ export const isAccepted = (step: SubmitStep): boolean => {
 
 export const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
 
+/** 26 characters, as the ids of batches are. */
+export const newBatchId = (): string => `01${randomUUID().replaceAll('-', '').slice(0, 24).toUpperCase()}`;
+
 /** `SM` or `EM` and 32 hex digits. From randomUUID, which draws its randomness in blocks: a tenth of the cost of randomBytes. */
 export const newMessageId = (prefix: 'SM' | 'EM'): string => prefix + randomUUID().replaceAll('-', '');

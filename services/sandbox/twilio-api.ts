@@ -1,8 +1,9 @@
 import express from 'express';
 import type { Request, Router } from 'express';
+import { dropWhileAway, failRead, guardReads, isObstructed, sendMaintenancePage } from './dialect.ts';
 import { createReadObstacles } from './fate.ts';
 import type { Provider, TwilioAccount } from './provider.ts';
-import { createTwilioSubmit } from './twilio-submit.ts';
+import { createTwilioSubmit, TWILIO } from './twilio-submit.ts';
 import { refuse } from './twilio-errors.ts';
 import { twilioListing, twilioMessage } from './twilio-message.ts';
 
@@ -17,8 +18,7 @@ const addReads = (router: Router, provider: Provider, accountSid: string): void 
     const query = textQuery(request);
     const fault = query.To === undefined ? null : book.drawListingFault(query.To);
     if (fault) {
-      if (fault.retryAfter !== null) response.set('Retry-After', String(fault.retryAfter));
-      refuse(response, fault.httpStatus === 429 ? 20429 : 20500, fault.httpStatus);
+      failRead(response, fault, TWILIO);
       return;
     }
     const candidates = query.To === undefined ? inbox.accepted() : inbox.acceptedTo(query.To);
@@ -28,19 +28,13 @@ const addReads = (router: Router, provider: Provider, accountSid: string): void 
   router.get('/Accounts/:account/Messages/:file', (request, response) => {
     const sid = /^(SM[0-9a-f]{32})\.json$/.exec(request.params.file)?.[1];
     const receipt = sid ? inbox.byId(sid) : undefined;
-    const obstacle = receipt ? obstacleOf(receipt) : { kind: 'not_found' as const };
-    if (obstacle?.kind === 'hang') return;
-    if (obstacle?.kind === 'fail') {
-      if (obstacle.retryAfter !== null) response.set('Retry-After', String(obstacle.retryAfter));
-      refuse(response, obstacle.httpStatus === 429 ? 20429 : 20500, obstacle.httpStatus);
-      return;
-    }
-    if (!receipt || obstacle) {
+    if (!receipt) {
       refuse(response, 20404);
       return;
     }
+    if (isObstructed(response, obstacleOf(receipt), TWILIO)) return;
     const message = twilioMessage(receipt, accountSid, now());
-    if (message.status === 'malformed') response.type('html').send('<!doctype html><title>Maintenance</title><p>We will be back soon');
+    if (message.status === 'malformed') sendMaintenancePage(response);
     else response.json(message);
   });
 };
@@ -55,17 +49,9 @@ export const createTwilioApi = (provider: Provider, account: TwilioAccount): Rou
   const isAuthorized = (request: Request): boolean =>
     request.headers.authorization === expected && request.params.account === account.accountSid;
 
-  router.use((request, _response, next) => {
-    // before the body is read: the line simply goes away
-    if (provider.outages.kind('sms') === 'refuse') request.socket.destroy();
-    else next();
-  });
+  router.use(dropWhileAway(provider, TWILIO));
   router.post('/Accounts/:account/Messages.json', express.urlencoded({ extended: false, limit: '64kb' }), createTwilioSubmit(provider, isAuthorized));
-  router.get('/Accounts/:account/*rest', (request, response, next) => {
-    if (!isAuthorized(request as unknown as Request)) refuse(response, 20003);
-    else if (provider.outages.kind('sms') === 'error500') refuse(response, 20500);
-    else if (provider.outages.kind('sms') !== 'hang') next();
-  });
+  router.get('/Accounts/:account/*rest', guardReads(provider, TWILIO, isAuthorized));
   addReads(router, provider, account.accountSid);
   router.use((_request, response) => refuse(response, 20404));
   return router;

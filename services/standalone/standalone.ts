@@ -1,8 +1,10 @@
 import type { Environment } from '../../shared/config/environment.ts';
 import { readVariables } from '../../shared/config/environment.ts';
+import { readCheckpointFile } from '../../shared/config/checkpoint-config.ts';
 import { readEngineConfig } from '../../shared/config/engine-config.ts';
 import { readDashboardConfig, readIntakeConfig } from '../../shared/config/intake-config.ts';
 import { readSandboxConfig } from '../../shared/config/sandbox-config.ts';
+import type { SandboxConfig } from '../../shared/config/sandbox-config.ts';
 import type { StandaloneConfig } from '../../shared/config/standalone-config.ts';
 import { readCoordinatorConfig, readTransportConfig } from '../../shared/config/worker-config.ts';
 import { loadRoster } from '../../shared/content/roster.ts';
@@ -38,9 +40,11 @@ const apiKeyFor = async (runtime: Runtime, dataDir: string): Promise<string> => 
 };
 
 /** Fills in what a newcomer need not know: keys, demo mode, and the sandbox as provider unless another one is named. */
-const fillIn = async (env: Environment, config: StandaloneConfig, found: { databaseUrl: string; sandbox: { httpUrl: string; smtpUrl: string; accountSid: string; authToken: string }; dashboardPort: string }): Promise<Environment> => ({
+const fillIn = async (env: Environment, config: StandaloneConfig, found: { databaseUrl: string; sandbox: { httpUrl: string; smtpUrl: string; account: SandboxConfig }; dashboardPort: string }): Promise<Environment> => ({
   TOCSIN_DEMO: '1', TWILIO_FROM: '+12025550100', MAIL_FROM: 'Tocsin <tocsin@example.com>',
-  TWILIO_BASE_URL: found.sandbox.httpUrl, TWILIO_ACCOUNT_SID: found.sandbox.accountSid, TWILIO_AUTH_TOKEN: found.sandbox.authToken, SMTP_URL: found.sandbox.smtpUrl,
+  TWILIO_BASE_URL: found.sandbox.httpUrl, TWILIO_ACCOUNT_SID: found.sandbox.account.accountSid, TWILIO_AUTH_TOKEN: found.sandbox.account.authToken, SMTP_URL: found.sandbox.smtpUrl,
+  SINCH_BASE_URL: found.sandbox.httpUrl, SINCH_PLAN_ID: found.sandbox.account.sinchPlanId, SINCH_TOKEN: found.sandbox.account.sinchToken, SINCH_FROM: '+12025550100',
+  RESEND_BASE_URL: found.sandbox.httpUrl, RESEND_API_KEY: found.sandbox.account.resendApiKey,
   TOCSIN_KEYS: await keptSecret(config.dataDir, 'keys', generateKeyRingText),
   OPERATOR_PASSWORD: await keptSecret(config.dataDir, 'operator-password', makePassword),
   ...Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== '')),
@@ -72,7 +76,7 @@ const startAll = async (env: Environment, config: StandaloneConfig, { say, close
   await migrate(databaseUrl, { onApplied: (name) => say(`migrated: ${name}`), beforeCommit: () => faultPoint('mid-migration') });
   if (config.redisUrl === undefined) await migrateQueueSchema(databaseUrl, APP_ROLE);
   const dashboardPort = await freePortWhereZero(env['DASHBOARD_PORT'] || '3001');
-  const full = await fillIn(env, config, { databaseUrl, dashboardPort, sandbox: { ...sandbox, accountSid: sandboxConfig.accountSid, authToken: sandboxConfig.authToken } });
+  const full = await fillIn(env, config, { databaseUrl, dashboardPort, sandbox: { httpUrl: sandbox.httpUrl, smtpUrl: sandbox.smtpUrl, account: sandboxConfig } });
   const engineConfig = readEngineConfig(full);
   const runtime = await openRuntime({ ...engineConfig, killAt: undefined }, 'standalone');
   closers.add(() => runtime.close());
@@ -107,7 +111,7 @@ const startServices = async (env: Environment, runtime: Runtime, { engineConfig,
     const worker = startDelivery({ ...common, channel: transport.channel, transport, concurrency, actor: `delivery-${transport.channel}` });
     closers.add(() => worker.close());
   }
-  const coordinator = startCoordinator({ ...common, relay, transports: [sms, email], actor: 'coordinator', pollConcurrency: readCoordinatorConfig(env).pollConcurrency });
+  const coordinator = startCoordinator({ ...common, relay, transports: [sms, email], actor: 'coordinator', pollConcurrency: readCoordinatorConfig(env).pollConcurrency, checkpointFile: readCheckpointFile(env) });
   closers.add(() => coordinator.close());
   const dashboard = await startDashboard({ engine, config: dashboardConfig, log });
   closers.add(() => dashboard.close());

@@ -2,6 +2,9 @@ import { fileURLToPath } from 'node:url';
 import type { Environment } from './environment.ts';
 import { readVariables } from './environment.ts';
 
+/** The adapter that carries each channel. */
+export interface TransportNames { sms: 'twilio' | 'sinch'; email: 'smtp' | 'resend' }
+
 /** What every service that decides or sends needs to know. */
 export interface EngineConfig {
   databaseUrl: string;
@@ -12,6 +15,7 @@ export interface EngineConfig {
   policyDir: string;
   templateDir: string;
   sender: { sms: string; email: string };
+  transports: TransportNames;
   dashboardUrl: string;
   submitStartWithinMs: number;
   providerTimeoutMs: number;
@@ -20,16 +24,27 @@ export interface EngineConfig {
 
 const shipped = (folder: string): string => fileURLToPath(new URL(`../../${folder}`, import.meta.url));
 
+/** Reads which adapters are chosen. @throws ConfigurationError. */
+export const readTransportNames = (env: Environment): TransportNames => {
+  const read = readVariables(env, ['SMS_TRANSPORT', 'EMAIL_TRANSPORT']);
+  return { sms: read.SMS_TRANSPORT, email: read.EMAIL_TRANSPORT };
+};
+
+/** The chosen SMS provider's sender; another provider's need not be set. */
+const readSmsSender = (env: Environment, { sms }: TransportNames): string =>
+  (sms === 'sinch' ? readVariables(env, ['SINCH_FROM']).SINCH_FROM : readVariables(env, ['TWILIO_FROM']).TWILIO_FROM);
+
 /** Reads what every service needs. @throws ConfigurationError. */
 export const readEngineConfig = (env: Environment): EngineConfig => {
   const read = readVariables(env, [
-    'DATABASE_URL', 'DATABASE_POOL', 'REDIS_URL', 'TOCSIN_KEYS', 'LOG_LEVEL', 'TOCSIN_POLICY_DIR', 'TOCSIN_TEMPLATE_DIR', 'TWILIO_FROM', 'MAIL_FROM',
+    'DATABASE_URL', 'DATABASE_POOL', 'REDIS_URL', 'TOCSIN_KEYS', 'LOG_LEVEL', 'TOCSIN_POLICY_DIR', 'TOCSIN_TEMPLATE_DIR', 'MAIL_FROM',
     'TOCSIN_DASHBOARD_URL', 'HOST', 'DASHBOARD_PORT', 'SUBMIT_START_WITHIN_MS', 'PROVIDER_TIMEOUT_MS', 'TOCSIN_KILL_AT',
   ]);
+  const transports = readTransportNames(env);
   return {
     databaseUrl: read.DATABASE_URL, poolSize: read.DATABASE_POOL, redisUrl: read.REDIS_URL, keys: read.TOCSIN_KEYS, logLevel: read.LOG_LEVEL,
     policyDir: read.TOCSIN_POLICY_DIR ?? shipped('policies'), templateDir: read.TOCSIN_TEMPLATE_DIR ?? shipped('templates'),
-    sender: { sms: read.TWILIO_FROM, email: read.MAIL_FROM },
+    sender: { sms: readSmsSender(env, transports), email: read.MAIL_FROM }, transports,
     dashboardUrl: read.TOCSIN_DASHBOARD_URL ?? `http://${read.HOST}:${read.DASHBOARD_PORT}`,
     submitStartWithinMs: read.SUBMIT_START_WITHIN_MS, providerTimeoutMs: read.PROVIDER_TIMEOUT_MS, killAt: read.TOCSIN_KILL_AT,
   };

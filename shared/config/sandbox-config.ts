@@ -9,6 +9,9 @@ const variables = z.object({
   SANDBOX_LOG: z.string().min(1).optional(),
   TWILIO_ACCOUNT_SID: z.string().regex(/^AC[0-9a-f]{32}$/, 'must be AC and 32 hex digits').default('AC5a4db0c05a4db0c05a4db0c05a4db0c0'),
   TWILIO_AUTH_TOKEN: z.string().min(1).default('sandbox-token'),
+  SINCH_PLAN_ID: z.string().min(1).default('sandbox-plan'),
+  SINCH_TOKEN: z.string().min(1).default('sandbox-token'),
+  RESEND_API_KEY: z.string().min(1).default('re_sandbox'),
 });
 
 export interface SandboxConfig {
@@ -19,6 +22,9 @@ export interface SandboxConfig {
   receiptLogPath: string | undefined;
   accountSid: string;
   authToken: string;
+  sinchPlanId: string;
+  sinchToken: string;
+  resendApiKey: string;
 }
 
 /** The sandbox's settings. An empty variable counts as unset. Throws an error that names every variable at fault, never its value. */
@@ -29,5 +35,6 @@ export const readSandboxConfig = (env: NodeJS.ProcessEnv = process.env): Sandbox
   return {
     httpPort: data.SANDBOX_PORT, smtpPort: data.SANDBOX_SMTP_PORT, host: data.SANDBOX_HOST, receiptLogPath: data.SANDBOX_LOG,
     accountSid: data.TWILIO_ACCOUNT_SID, authToken: data.TWILIO_AUTH_TOKEN,
+    sinchPlanId: data.SINCH_PLAN_ID, sinchToken: data.SINCH_TOKEN, resendApiKey: data.RESEND_API_KEY,
   };
 };

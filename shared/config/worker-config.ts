@@ -1,20 +1,38 @@
 import type { Environment } from './environment.ts';
 import { readVariables } from './environment.ts';
+import { readTransportNames } from './engine-config.ts';
 
-export interface TransportConfig {
-  twilio: { baseUrl: string; accountSid: string; authToken: string };
-  smtpUrl: string;
-  timeoutMs: number;
-}
+/** How the chosen provider of SMS is reached. */
+export type SmsConfig =
+  | { name: 'twilio'; baseUrl: string; accountSid: string; authToken: string }
+  | { name: 'sinch'; baseUrl: string; planId: string; token: string };
 
-/** Reads how the providers are reached. @throws ConfigurationError. */
-export const readTransportConfig = (env: Environment): TransportConfig => {
-  const read = readVariables(env, ['SMS_TRANSPORT', 'EMAIL_TRANSPORT', 'TWILIO_BASE_URL', 'TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN', 'SMTP_URL', 'PROVIDER_TIMEOUT_MS']);
-  return {
-    twilio: { baseUrl: read.TWILIO_BASE_URL, accountSid: read.TWILIO_ACCOUNT_SID, authToken: read.TWILIO_AUTH_TOKEN },
-    smtpUrl: read.SMTP_URL, timeoutMs: read.PROVIDER_TIMEOUT_MS,
-  };
+/** How the chosen provider of email is reached. */
+export type EmailConfig =
+  | { name: 'smtp'; url: string }
+  | { name: 'resend'; baseUrl: string; token: string };
+
+export interface TransportConfig { sms: SmsConfig; email: EmailConfig; timeoutMs: number }
+
+const readSmsConfig = (env: Environment): SmsConfig => {
+  if (readTransportNames(env).sms === 'sinch') {
+    const read = readVariables(env, ['SINCH_BASE_URL', 'SINCH_PLAN_ID', 'SINCH_TOKEN']);
+    return { name: 'sinch', baseUrl: read.SINCH_BASE_URL, planId: read.SINCH_PLAN_ID, token: read.SINCH_TOKEN };
+  }
+  const read = readVariables(env, ['TWILIO_BASE_URL', 'TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN']);
+  return { name: 'twilio', baseUrl: read.TWILIO_BASE_URL, accountSid: read.TWILIO_ACCOUNT_SID, authToken: read.TWILIO_AUTH_TOKEN };
 };
+
+const readEmailConfig = (env: Environment): EmailConfig => {
+  if (readTransportNames(env).email === 'smtp') return { name: 'smtp', url: readVariables(env, ['SMTP_URL']).SMTP_URL };
+  const read = readVariables(env, ['RESEND_BASE_URL', 'RESEND_API_KEY']);
+  return { name: 'resend', baseUrl: read.RESEND_BASE_URL, token: read.RESEND_API_KEY };
+};
+
+/** Reads how the chosen providers are reached. @throws ConfigurationError. */
+export const readTransportConfig = (env: Environment): TransportConfig => ({
+  sms: readSmsConfig(env), email: readEmailConfig(env), timeoutMs: readVariables(env, ['PROVIDER_TIMEOUT_MS']).PROVIDER_TIMEOUT_MS,
+});
 
 /** Reads which channel a delivery worker serves, and how many submissions it makes at once. @throws ConfigurationError. */
 export const readDeliveryConfig = (env: Environment): { channel: 'sms' | 'email'; concurrency: number } => {

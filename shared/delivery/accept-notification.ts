@@ -1,4 +1,3 @@
-import { ulid } from 'ulid';
 import type { Channel, EventId } from '../domain/words.ts';
 import { attemptKeyOf } from '../domain/words.ts';
 import { renderAttempt } from '../content/render-attempt.ts';
@@ -9,12 +8,11 @@ import type { PublicStatus } from '../domain/words.ts';
 import { publicStatus } from '../domain/status.ts';
 import { canonicalText } from '../security/canonical.ts';
 import { contentHash } from '../security/chain-hash.ts';
-import { commitTo, generateSalt } from '../security/commitment.ts';
+import { commitTo } from '../security/commitment.ts';
 import { fingerprint } from '../security/fingerprint.ts';
 import { hashToken } from '../security/tokens.ts';
 import { toAppend } from '../ledger/rows.ts';
 import type { NewNotification } from '../ledger/accept-group.ts';
-import { findByIdempotencyKey } from '../ledger/accept-group.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import type { Engine } from './engine.ts';
 import type { Addresses } from './payload.ts';
@@ -83,7 +81,7 @@ const leastExpiryMs = ({ policy }: BoundVersions): number => policy.steps.slice(
  * needed would be a fallback that never was one.
  */
 const findUnrenderable = (engine: Engine, request: AcceptRequest, bound: BoundVersions): Extract<AcceptOutcome, { kind: 'not_renderable' }> | null => {
-  const eventId = `evt_${ulid(engine.now())}`;
+  const eventId = engine.mint.eventId(engine.now());
   for (const step of bound.policy.steps) {
     const to = request.recipient[step.channel];
     const template = bound.templates.get(templateKey(step.template, step.templateVersion));
@@ -101,10 +99,10 @@ const findUnrenderable = (engine: Engine, request: AcceptRequest, bound: BoundVe
 const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, requestFingerprint: Buffer) => {
   const now = engine.now();
   const { policy } = bound;
-  const eventId: EventId = `evt_${ulid(now)}`;
+  const eventId: EventId = engine.mint.eventId(now);
   const { recipient } = request;
   const expiresAt = request.expiresAt ?? now + policy.expiresAfterMs;
-  const addresses: Addresses = { ref: recipient.ref, sms: recipient.sms, email: recipient.email, consent: recipient.consent.map((one) => one.reference), timeZone: recipient.timeZone, salt: generateSalt() };
+  const addresses: Addresses = { ref: recipient.ref, sms: recipient.sms, email: recipient.email, consent: recipient.consent.map((one) => one.reference), timeZone: recipient.timeZone, salt: engine.mint.salt() };
   const commitment = commitTo({ ref: recipient.ref, sms: recipient.sms, email: recipient.email }, addresses.salt);
   const variables = sealPart(engine.ring, eventId, 'variables', request.variables(eventId));
   const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', addresses);
@@ -166,7 +164,7 @@ export const acceptNotification = async (engine: Engine, request: AcceptRequest)
   const refusal = await refusalOf(engine, request, bound);
   if (refusal || !bound) {
     // What was accepted once stays accepted, also when it would be refused by now (its expiry is near, its purpose is gone).
-    const known = await findByIdempotencyKey(engine.db, request.tenant, request.idempotencyKey);
+    const known = await engine.ledger.findByIdempotencyKey(request.tenant, request.idempotencyKey);
     return known ? replay(known) : refusal as AcceptOutcome;
   }
   const { eventId, now, decision, notification } = prepare(engine, request, bound, requestFingerprint);

@@ -1,6 +1,5 @@
 import type { PublicStatus } from '../domain/words.ts';
 import { publicStatus } from '../domain/status.ts';
-import { readNotification } from '../ledger/reads.ts';
 import { withPayload } from '../ledger/rows.ts';
 import type { Engine } from './engine.ts';
 import { decideAndAppend } from './decide-and-append.ts';
@@ -26,8 +25,7 @@ const REASON_CODE = /^[a-z][a-z0-9_]{0,39}$/;
 
 /** Closes a notification: nothing is submitted any more. Idempotent: the first reason stands. */
 export const closeNotification = async (engine: Engine, request: CloseRequest): Promise<CloseOutcome> => {
-  const record = await readNotification(engine.db, request.tenant === null ? { eventId: request.eventId } : { eventId: request.eventId, tenant: request.tenant });
-  if (!record) return { kind: 'not_found' };
+  if (request.tenant !== null && (await engine.ledger.tenantOf(request.eventId)) !== request.tenant) return { kind: 'not_found' };
   const isCode = REASON_CODE.test(request.reason);
   const reason = isCode ? request.reason : 'other';
   const result = await decideAndAppend(engine, request.eventId, {

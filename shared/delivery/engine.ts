@@ -1,22 +1,27 @@
-import type { Channel } from '../domain/words.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { ulid } from 'ulid';
+import type { Channel, EventId } from '../domain/words.ts';
 import type { Carrier } from '../domain/work.ts';
+import { generateSalt } from '../security/commitment.ts';
 import type { KeyRing } from '../security/key-ring.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Database } from '../ledger/database.ts';
-import { createAppender } from '../ledger/appender.ts';
-import type { Appender } from '../ledger/appender.ts';
-import { createLoader } from '../ledger/load.ts';
-import type { Loader } from '../ledger/load.ts';
-import { createAcceptor } from '../ledger/accept-group.ts';
+import type { LedgerPort } from '../ledger/ledger-port.ts';
+import { createPostgresLedger } from '../ledger/postgres-ledger.ts';
 import { createVersionStore } from './versions.ts';
 import type { VersionStore } from './versions.ts';
 
+/** What must not be guessed: production draws it from the system's randomness, a simulation from its seed. */
+export interface Mint { eventId: (now: number) => EventId; salt: () => string }
+
 /** What the use cases work with. One per process. */
 export interface Engine {
+  /** For reads outside the use cases. */
   db: Database;
-  load: Loader;
-  append: Appender;
-  accept: ReturnType<typeof createAcceptor>;
+  ledger: LedgerPort;
+  load: LedgerPort['load'];
+  append: LedgerPort['append'];
+  accept: LedgerPort['accept'];
   versions: VersionStore;
   ring: KeyRing;
   /** Now, in milliseconds since the epoch; the database's clock in production, injected in tests. */
@@ -24,6 +29,11 @@ export interface Engine {
   /** Monotonic milliseconds, for fences and limits. */
   monotonic: () => number;
   random: () => number;
+  /** The host's own clock, by which the queue counts its delays; for nothing else. */
+  hostNow: () => number;
+  /** Resolves after that many milliseconds. */
+  wait: (ms: number) => Promise<unknown>;
+  mint: Mint;
   carriers: Record<Channel, Carrier>;
   sender: { sms: string; email: string };
   log: Logger;
@@ -41,19 +51,32 @@ export interface EngineSettings {
   monotonic?: () => number;
   random?: () => number;
   onEnqueued?: () => void;
+  /** Postgres on `db` where none is given; so the versions. */
+  ledger?: LedgerPort;
+  versions?: VersionStore;
+  hostNow?: () => number;
+  wait?: (ms: number) => Promise<unknown>;
+  mint?: Mint;
 }
+
+const systemMint: Mint = { eventId: (now) => `evt_${ulid(now)}`, salt: generateSalt };
 
 /** Puts an engine together. */
 export const createEngine = (settings: EngineSettings): Engine => {
   const monotonic = settings.monotonic ?? (() => performance.now());
+  const ledger = settings.ledger ?? createPostgresLedger(settings.db);
   return {
     ...settings,
     monotonic,
     random: settings.random ?? Math.random,
-    load: createLoader(settings.db),
-    append: createAppender(settings.db),
-    accept: createAcceptor(settings.db),
-    versions: createVersionStore(settings.db, monotonic),
+    hostNow: settings.hostNow ?? Date.now,
+    wait: settings.wait ?? wait,
+    mint: settings.mint ?? systemMint,
+    ledger,
+    load: ledger.load,
+    append: ledger.append,
+    accept: ledger.accept,
+    versions: settings.versions ?? createVersionStore(settings.db, monotonic),
     onEnqueued: settings.onEnqueued ?? (() => undefined),
   };
 };

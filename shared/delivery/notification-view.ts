@@ -1,4 +1,4 @@
-import type { AttemptState } from '../domain/state.ts';
+import type { AttemptState, NotificationState } from '../domain/state.ts';
 import { reasonBy } from '../domain/reasons.ts';
 import { publicStatus } from '../domain/status.ts';
 import { resolveLocale } from '../content/template.ts';
@@ -18,28 +18,31 @@ const attemptView = (attempt: AttemptState) => ({
   decision_deadline_at: iso(attempt.decisionDeadlineAt),
 });
 
-const templateView = (record: NotificationRecord, { policy, templates }: BoundVersions) => {
-  const step = policy.steps[record.current.state.attempts.at(-1)?.step ?? 0];
+const templateView = ({ locale }: ViewedIntent, state: NotificationState, { policy, templates }: BoundVersions) => {
+  const step = policy.steps[state.attempts.at(-1)?.step ?? 0];
   const template = step && templates.get(templateKey(step.template, step.templateVersion));
-  return template ? { owner: template.owner, name: template.name, version: template.version, locale: resolveLocale(template, record.locale) } : null;
+  return template ? { owner: template.owner, name: template.name, version: template.version, locale: resolveLocale(template, locale) } : null;
 };
 
+/** What of the immutable intent is public. */
+export type ViewedIntent = Pick<NotificationRecord, 'eventId' | 'purpose' | 'policyVersion' | 'locale' | 'requestedAt' | 'expiresAt'>;
+
 /**
- * The public view of a notification, neutral of providers. All of it comes from one row, the state, so that status and
- * attempts always agree. `template` is that of the newest attempt, or of the first step.
+ * The public view of a notification in a state, today's or a past one, neutral of providers. All that can change in it comes
+ * from that state, so that status and attempts always agree. `template` is that of the newest attempt, or of the first step.
  */
-export const notificationView = (record: NotificationRecord, bound: BoundVersions) => {
-  const { state, updatedAt } = record.current;
-  return {
-    event_id: record.eventId, status: publicStatus(state), ...(state.rejected === null ? {} : { reason: state.rejected }),
-    paused: false, closed: state.closed && { reason: state.closed.reason, at: iso(state.closed.at) },
-    completed_at: state.closed && COMPLETING.has(state.closed.reason) ? iso(state.closed.at) : null,
-    purpose: record.purpose, policy: { purpose: record.purpose, version: record.policyVersion }, template: templateView(record, bound),
-    requested_at: record.requestedAt.toISOString(), expires_at: record.expiresAt.toISOString(),
-    steps: state.steps.map(({ channel, phase, reason }) => ({ channel, phase, reason })),
-    attempts: state.attempts.map(attemptView), settled_at: iso(state.settledAt), updated_at: updatedAt.toISOString(),
-  };
-};
+export const stateView = (intent: ViewedIntent, { state, updatedAt }: { state: NotificationState; updatedAt: Date }, bound: BoundVersions) => ({
+  event_id: intent.eventId, status: publicStatus(state), ...(state.rejected === null ? {} : { reason: state.rejected }),
+  paused: Boolean(state.paused), closed: state.closed && { reason: state.closed.reason, at: iso(state.closed.at) },
+  completed_at: state.closed && COMPLETING.has(state.closed.reason) ? iso(state.closed.at) : null,
+  purpose: intent.purpose, policy: { purpose: intent.purpose, version: intent.policyVersion }, template: templateView(intent, state, bound),
+  requested_at: intent.requestedAt.toISOString(), expires_at: intent.expiresAt.toISOString(),
+  steps: state.steps.map(({ channel, phase, reason }) => ({ channel, phase, reason })),
+  attempts: state.attempts.map(attemptView), settled_at: iso(state.settledAt), updated_at: updatedAt.toISOString(),
+});
+
+/** The public view of a notification as it is now. */
+export const notificationView = (record: NotificationRecord, bound: BoundVersions) => stateView(record, record.current, bound);
 
 /** The details of an entry, from its stored canonical text. */
 export const detailsOf = (entry: EntryRecord): Record<string, unknown> => (JSON.parse(entry.body) as { details: Record<string, unknown> }).details;

@@ -5,6 +5,7 @@ import { createDatabaseClock } from '../ledger/database-clock.ts';
 import { APP_ROLE, openDatabase } from '../ledger/database.ts';
 import type { Database } from '../ledger/database.ts';
 import { missingMigrations } from '../ledger/migrate.ts';
+import { createPostgresLedger } from '../ledger/postgres-ledger.ts';
 import { publishVersions } from '../ledger/versions.ts';
 import { checkRedis } from '../queue/check-redis.ts';
 import { openQueueBackend } from '../queue/queue-backend.ts';
@@ -15,7 +16,7 @@ import { EVENTS } from '../telemetry/events.ts';
 import { armFaultPoint } from '../telemetry/fault-points.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { CARRIERS } from '../transports/carriers.ts';
+import { carriersFor } from '../transports/carriers.ts';
 import { createEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
 import { createRelay } from './relay.ts';
@@ -81,8 +82,9 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
       databaseUrl: config.databaseUrl, roleName: APP_ROLE, ...(config.redisUrl === undefined ? {} : { redisUrl: config.redisUrl }),
       onError: (error, where) => log.warn({ event: EVENTS.queueAway, where, error: error.message }),
     });
-    const relay = createRelay({ db, queue, now: clock.now, log });
-    const engine = createEngine({ db, ring, carriers: CARRIERS, sender: config.sender, log, now: clock.now, onEnqueued: () => relay.wake() });
+    const ledger = createPostgresLedger(db);
+    const relay = createRelay({ ledger, queue, now: clock.now, log });
+    const engine = createEngine({ db, ledger, ring, carriers: carriersFor(config.transports), sender: config.sender, log, now: clock.now, onEnqueued: () => relay.wake() });
     return {
       engine, queue, relay, log, actor: service,
       close: async () => {

@@ -30,12 +30,23 @@ export type Performed = 'done' | { retryAtMs: number };
 interface Started { submission: number; message: RenderedMessage; fencedFrom: number }
 
 /**
- * The command that starts a submission, or refuses it for good: the message is rendered again, and one that differs from the
- * hash fixed at planning is a dead letter, never a call (invariant 7).
+ * How often an attempt planned for another provider is left to a worker of that provider, while a deployment changes over; after
+ * that none is likely to come, and it is a dead letter.
  */
-const startCommand = (engine: Engine, key: AttemptKey, rendered: { message: RenderedMessage | null }) => (loaded: Loaded, bound: BoundVersions): Command => {
+const REQUEUES_LEFT_TO_ANOTHER = 2;
+
+/**
+ * The command that starts a submission, or refuses it for good: the message is rendered again, and one that differs from the
+ * hash fixed at planning is a dead letter, never a call (invariant 7). So is, in the end, one planned for another provider: its
+ * key means nothing to this one.
+ */
+const startCommand = (engine: Engine, key: AttemptKey, { rendered, provider }: { rendered: { message: RenderedMessage | null }; provider: string }) => (loaded: Loaded, bound: BoundVersions): Command => {
   const attempt = findAttempt(loaded.state, key);
   if (!attempt || attempt.state !== 'queued') return { kind: 'start_submission', attempt: key };
+  if (attempt.provider !== provider) {
+    engine.log.warn({ event: EVENTS.submissionRefused, attempt: key, refusal: 'another_provider', planned_for: attempt.provider });
+    return attempt.requeues < REQUEUES_LEFT_TO_ANOTHER ? { kind: 'tick' } : { kind: 'refuse_to_submit', attempt: key, reason: 'carrier_changed' };
+  }
   const render = renderFor(engine, loaded, bound, { step: stepOf(bound.policy, attempt.step), attemptKey: key, plannedAt: attempt.plannedAt });
   if (!render.ok) return { kind: 'refuse_to_submit', attempt: key, reason: render.reason === 'payload_destroyed' ? 'payload_destroyed' : 'render_drift' };
   if (render.hash !== attempt.renderHash) return { kind: 'refuse_to_submit', attempt: key, reason: 'render_drift' };
@@ -46,7 +57,7 @@ const startCommand = (engine: Engine, key: AttemptKey, rendered: { message: Rend
 const start = async (engine: Engine, key: AttemptKey, eventId: string, settings: PerformSettings): Promise<Started | Performed> => {
   const rendered: { message: RenderedMessage | null } = { message: null };
   let fencedFrom = 0;
-  const command = startCommand(engine, key, rendered);
+  const command = startCommand(engine, key, { rendered, provider: settings.transport.name });
   const result = await decideAndAppend(engine, eventId, {
     provenance: { actor: settings.actor, requestId: `start-${key}-${Math.round(engine.monotonic())}-${engine.random().toString(36).slice(2, 8)}` },
     command: (loaded, bound) => {
@@ -64,7 +75,7 @@ const start = async (engine: Engine, key: AttemptKey, eventId: string, settings:
   const refusal = startRefusal(state, key, engine.now());
   engine.log.debug({ event: EVENTS.submissionRefused, attempt: key, refusal });
   const retryAt = findAttempt(state, key)?.retryAt ?? null;
-  return refusal === 'not_yet' && retryAt !== null ? { retryAtMs: Date.now() + Math.max(1, retryAt - engine.now()) } : 'done';
+  return refusal === 'not_yet' && retryAt !== null ? { retryAtMs: engine.hostNow() + Math.max(1, retryAt - engine.now()) } : 'done';
 };
 
 /** A transport never throws for a provider's sake; where it does all the same, nothing is known of the call. */

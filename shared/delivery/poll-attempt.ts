@@ -1,7 +1,7 @@
 import type { AttemptKey } from '../domain/words.ts';
 import { parseAttemptKey, referenceOf } from '../domain/words.ts';
 import type { AttemptState } from '../domain/state.ts';
-import { findAttempt, isReconciling } from '../domain/state.ts';
+import { findAttempt, isReconciling, submissionStart } from '../domain/state.ts';
 import type { Command } from '../domain/decide.ts';
 import type { RawAnswer } from '../domain/provider-answers.ts';
 import type { Loaded } from '../ledger/load.ts';
@@ -36,7 +36,7 @@ const ask = async (engine: Engine, loaded: Loaded, attempt: AttemptState, transp
   }
   if (attempt.state === 'submitted_unknown' && transport.lookUp) {
     const result = await transport.lookUp({
-      attemptKey: attempt.key, reference: referenceOf(attempt.key), to, from: engine.sender[attempt.channel], submissionStartedAt: attempt.submissionStartedAt ?? attempt.plannedAt,
+      attemptKey: attempt.key, reference: referenceOf(attempt.key), to, from: engine.sender[attempt.channel], submissionStartedAt: submissionStart(attempt) ?? attempt.plannedAt,
     }).catch((error: unknown) => { log(error); return failure; });
     return { command: { kind: 'record_look_up', attempt: attempt.key, result }, raw: 'raw' in result ? result.raw : undefined };
   }

@@ -1,6 +1,5 @@
-import type { Database } from '../ledger/database.ts';
-import { moveOutbox } from '../ledger/claims.ts';
 import type { OutboxRow } from '../ledger/claims.ts';
+import type { LedgerPort } from '../ledger/ledger-port.ts';
 import type { QueueBackend } from '../queue/queue-backend.ts';
 import { attemptJobId } from '../queue/queue-names.ts';
 import type { WorkJob } from '../queue/work-job.ts';
@@ -29,7 +28,7 @@ const jobOf = (row: OutboxRow, now: number): WorkJob => ({
  * Moves outbox rows into the channel queues: enqueued first, removed after, so that a crash in between enqueues twice at
  * worst, which the ledger makes harmless. Where the queue is away the rows stay; the coordinator's sweep comes back to them.
  */
-export const createRelay = (settings: { db: Database; queue: QueueBackend; now: () => number; log: Logger }): Relay => {
+export const createRelay = (settings: { ledger: Pick<LedgerPort, 'moveOutbox'>; queue: Pick<QueueBackend, 'addJobs'>; now: () => number; log: Logger }): Relay => {
   let running: Promise<void> | null = null;
   let again = false;
   let closed = false;
@@ -43,7 +42,7 @@ export const createRelay = (settings: { db: Database; queue: QueueBackend; now: 
   const pass = async (): Promise<void> => {
     do {
       again = false;
-      while (!closed && (await moveOutbox(settings.db, BATCH, enqueue)) === BATCH);
+      while (!closed && (await settings.ledger.moveOutbox(BATCH, enqueue)) === BATCH);
     } while (again && !closed);
   };
   const drain = (): Promise<void> => {

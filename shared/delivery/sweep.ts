@@ -1,4 +1,3 @@
-import { loadDueDecisions } from '../ledger/claims.ts';
 import type { Loaded } from '../ledger/load.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import { EVENTS } from '../telemetry/events.ts';
@@ -27,7 +26,7 @@ const decideOne = async (engine: Engine, loaded: Loaded, actor: string): Promise
 export const sweepDecisions = async (engine: Engine, actor: string): Promise<number> => {
   let decided = 0;
   for (;;) {
-    const due = await loadDueDecisions(engine.db, engine.now(), BATCH);
+    const due = await engine.ledger.loadDueDecisions(engine.now(), BATCH);
     if (due.length === 0) return decided;
     const outcomes = await Promise.all(due.map((loaded) => decideOne(engine, loaded, actor)));
     const moved = outcomes.filter(Boolean).length;

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { isDatabaseAway } from '../ledger/database.ts';
 import { EVENTS } from '../telemetry/events.ts';
 import type { Engine } from './engine.ts';
@@ -17,7 +16,7 @@ export const untilDatabaseIsBack = async <Value>(engine: Engine, run: () => Prom
     } catch (error) {
       if (!isDatabaseAway(error) || engine.monotonic() - from > GIVE_UP_AFTER_MS) throw error;
       engine.log.warn({ event: EVENTS.databaseAway, retry_in_ms: pause });
-      await wait(pause);
+      await engine.wait(pause);
     }
   }
 };

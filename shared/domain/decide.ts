@@ -5,6 +5,10 @@ import type { Decision, DecisionInput } from './work.ts';
 import { openWork } from './work.ts';
 import type { Intent } from './lifecycle.ts';
 import { accept, advance, close } from './lifecycle.ts';
+import { pause, resume } from './pause.ts';
+import type { Retry } from './retry.ts';
+import { retry } from './retry.ts';
+import type { SubmitRefusal } from './submissions.ts';
 import { recordSubmission, refuseToSubmit, startRefusal, startSubmission } from './submissions.ts';
 import { recordLookUp, recordStatus } from './observations.ts';
 
@@ -13,11 +17,19 @@ export type Command =
   /** Apply what time alone makes due. */
   | { kind: 'tick' }
   | { kind: 'start_submission'; attempt: AttemptKey }
-  | { kind: 'refuse_to_submit'; attempt: AttemptKey; reason: 'render_drift' | 'payload_destroyed' }
+  | { kind: 'refuse_to_submit'; attempt: AttemptKey; reason: SubmitRefusal }
   | { kind: 'record_submission'; attempt: AttemptKey; submission: number; result: SubmitResult }
   | { kind: 'record_status'; attempt: AttemptKey; reading: StatusReading }
   | { kind: 'record_look_up'; attempt: AttemptKey; result: LookUpResult }
-  | { kind: 'close'; reason: string };
+  | { kind: 'close'; reason: string }
+  | { kind: 'pause'; reason: string }
+  /**
+   * With `leaveRest` what fell due meanwhile is left to the next tick, whose alarm is then due at once: for one who cannot render
+   * as the deployment does, and so must plan nothing.
+   */
+  | { kind: 'resume'; reason: string; leaveRest?: boolean }
+  /** An operator's decision; `reason` is a code. */
+  | { kind: 'retry' } & Retry;
 
 /**
  * Decides what a command comes to: the transitions to append and the requests that belong into the same transaction. Pure.
@@ -51,6 +63,17 @@ export const decide = (command: Command, state: NotificationState, input: Decisi
       break;
     case 'close':
       close(work, command.reason);
+      break;
+    case 'pause':
+      pause(work, command.reason);
+      break;
+    case 'resume':
+      resume(work, command.reason);
+      if (command.leaveRest) return work.finish();
+      break;
+    case 'retry':
+      advance(work);
+      retry(work, command);
       break;
   }
   advance(work);

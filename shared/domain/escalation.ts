@@ -1,16 +1,17 @@
 import type { Instant } from './words.ts';
 import type { AttemptState } from './state.ts';
-import { canBeRead, currentAttempt, hasFailed, isUnsubmitted } from './state.ts';
+import { canBeRead, currentAttempt, failedFirsthand, hasFailed, isUnsubmitted, mayBeSent } from './state.ts';
 import type { RestsOn } from './transitions.ts';
 import type { Work } from './work.ts';
 import { planStep } from './plan-attempt.ts';
+import { takeBackQueued, withdraw } from './resubmission.ts';
 
 type EvidenceClass = RestsOn['class'];
 
 /** How an attempt stands when its deadline asks. */
 export const evidenceClass = (attempt: AttemptState): EvidenceClass => {
   if (hasFailed(attempt)) return 'failed';
-  if (isUnsubmitted(attempt)) return 'pending';
+  if (isUnsubmitted(attempt) && !mayBeSent(attempt)) return 'pending';
   if (attempt.state !== 'submitted') return 'unknown';
   return attempt.evidence?.outcome === 'accepted' ? 'accepted' : 'pending';
 };
@@ -27,21 +28,30 @@ const claim = (work: Work, from: AttemptState, cause: 'deadline' | 'attempt_fail
   const to = nextWaiting(work);
   const channel = work.state.steps[to]?.channel ?? from.channel;
   work.emit({ kind: 'FallbackClaimed', details: { from_step: from.step, to_step: to, channel, cause, rests_on: restsOn(from, stale) } });
-  for (const attempt of work.state.attempts.filter(isUnsubmitted)) {
-    work.emit({ kind: 'AttemptCancelled', details: { attempt: attempt.key, reason: 'superseded' } });
-  }
+  takeBackQueued(work, 'superseded');
   planStep(work, to);
 };
 
 const isFresh = (work: Work, attempt: AttemptState): boolean =>
   attempt.evidence !== null && attempt.evidence.at >= work.input.now - work.stepFor(attempt).maxObservationAgeMs;
 
+/** Whether the deadline of an attempt may start the next step: never that of an operator's retry. */
+const mayClaimFrom = (work: Work, attempt: AttemptState): boolean =>
+  attempt.origin === 'policy' && nextWaiting(work) !== -1 && work.stepFor(attempt).escalateWhen.includes(evidenceClass(attempt));
+
+/** A claim leaves nothing in a queue: what waits there to be submitted again is unknown, and is looked for before the claim. */
+const toBeJudged = (work: Work, attempt: AttemptState): AttemptState => {
+  if (attempt.state !== 'queued' || !mayBeSent(attempt) || !mayClaimFrom(work, attempt)) return attempt;
+  withdraw(work, attempt, 'deadline', true);
+  return work.attempt(attempt.key);
+};
+
 /** The deadline's own rule: claim, look once more, or let it pass. */
-const atDeadline = (work: Work, attempt: AttemptState): void => {
+const atDeadline = (work: Work, found: AttemptState): void => {
+  const attempt = toBeJudged(work, found);
   const step = work.stepFor(attempt);
   const { now } = work.input;
-  const may = nextWaiting(work) !== -1 && step.escalateWhen.includes(evidenceClass(attempt));
-  if (!may) {
+  if (!mayClaimFrom(work, attempt)) {
     work.emit({ kind: 'DeadlinePassed', details: { attempt: attempt.key, class: evidenceClass(attempt) } });
     return;
   }
@@ -61,7 +71,7 @@ const atDeadline = (work: Work, attempt: AttemptState): void => {
 export const escalate = (work: Work): void => {
   const attempt = currentAttempt(work.state);
   const mayClaim = work.state.strategy === 'escalate' && nextWaiting(work) !== -1;
-  if (attempt && mayClaim && hasFailed(attempt) && work.stepFor(attempt).escalateWhen.includes('failed')) {
+  if (attempt && mayClaim && failedFirsthand(attempt) && work.stepFor(attempt).escalateWhen.includes('failed')) {
     claim(work, attempt, 'attempt_failed', false);
   }
   passDeadlines(work);

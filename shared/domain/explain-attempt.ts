@@ -1,6 +1,8 @@
 import type { AttemptState, NotificationState } from './state.ts';
 import type { OnUnknown } from './policy.ts';
 import type { DetailsOf, Moment } from './explain-words.ts';
+import { mayBeSent, submissionStart } from './state.ts';
+import { unknownRule } from './resubmission.ts';
 import { attemptIn, attemptName, channelName, instant, listed, policyName, reasonText, waitingChannels } from './explain-words.ts';
 
 /** Whether something of an attempt has reached, or may have reached, its recipient. */
@@ -26,7 +28,7 @@ export const tellRenderFailed = (d: DetailsOf<'AttemptRenderFailed'>, { at, afte
 /** Accepted by the provider. */
 export const tellAccepted = (d: DetailsOf<'SubmissionAccepted'>, { at, before }: Moment): string => {
   const attempt = attemptIn(before, d.attempt);
-  const started = attempt.submissionStartedAt ?? at;
+  const started = submissionStart(attempt) ?? at;
   const more = d.final ? '; this transport says nothing more, so *sent* is all that can be known of it' : '';
   return `${attemptName(d.attempt)} was submitted to ${attempt.provider} at ${instant(started)} (submission ${d.submission}) and taken there at ${instant(at)}${more}`;
 };
@@ -42,11 +44,29 @@ export const tellAbandoned = (d: DetailsOf<'SubmissionAbandoned'>, { at }: Momen
 /** Sent or not? */
 export const tellUnknown = (d: DetailsOf<'SubmissionOutcomeUnknown'>, { at, before, policy }: Moment): string => {
   const attempt = attemptIn(before, d.attempt);
-  const choice = policy.steps[attempt.step]?.onUnknown ?? 'hold';
+  const step = policy.steps[attempt.step];
+  const choice = step?.onUnknown ?? 'hold';
+  const held = step && unknownRule(step, attempt) !== choice ? '; this provider does not permit that, so it is held all the same' : '';
   const search = attempt.canLookUp ? 'the provider is searched for it by its reference' : 'this provider cannot be searched for it';
   return `whether submission ${d.submission} of ${attemptName(d.attempt)} was sent is unknown since ${instant(at)} (${reasonText(d.reason)}). `
-    + `Policy ${policyName(before)} says on_unknown: ${ON_UNKNOWN[choice]}; ${search} until ${instant(before.reconcileUntil)}`;
+    + `Policy ${policyName(before)} says on_unknown: ${ON_UNKNOWN[choice]}${held}; ${search} until ${instant(before.reconcileUntil)}`;
 };
+
+/** Submitted again under the same key. */
+export const tellResubmission = (d: DetailsOf<'ResubmissionPlanned'>, { at }: Moment): string => {
+  const why = d.reason === 'replay'
+    ? `the provider drops duplicates of a key that it first saw at ${instant(d.first_submission_at)}, so the same bytes go to it again`
+    : `${d.look_ups} look-ups past the provider's visibility lag had not found it, so the same bytes go to it again`;
+  return `${attemptName(d.attempt)} was taken back to its queue at ${instant(at)} (${d.reason}): ${why} under the same attempt key, not after ${instant(d.until)}`;
+};
+
+/** A resubmission that is off. */
+export const tellWithdrawn = (d: DetailsOf<'ResubmissionWithdrawn'>, { at }: Moment): string =>
+  `${attemptName(d.attempt)} was not submitted again at ${instant(at)} (${reasonText(d.reason)}); whether an earlier submission was sent is as unknown as before${d.hold ? ', and it is held' : ''}`;
+
+/** A delivery that was taken back. */
+export const tellCorrected = (d: DetailsOf<'DeliveryCorrected'>, { at }: Moment): string =>
+  `at ${instant(at)} a later bounce corrected ${attemptName(d.attempt)} from *delivered* to *undelivered* (${reasonText(d.reason)}); nothing else was started for that`;
 
 /** Found at the provider by our own reference. */
 export const tellAdopted = (d: DetailsOf<'AttemptAdopted'>, { at }: Moment): string =>
@@ -98,6 +118,7 @@ export const tellObserved = (d: DetailsOf<'StatusObserved'>, { at }: Moment): st
 export const tellLive = (attempt: AttemptState, state: NotificationState): string | null => {
   const name = attemptName(attempt.key);
   if (attempt.state === 'submitting') return `a submission of ${name} was started at ${instant(attempt.submissionStartedAt ?? attempt.plannedAt)}; its answer is awaited until ${instant(attempt.outcomeDueAt ?? attempt.plannedAt)}, and is unknown after that`;
+  if (attempt.state === 'queued' && mayBeSent(attempt)) return `${name} waits in its queue to be submitted again under the same attempt key; whether an earlier submission was sent is unknown`;
   if (attempt.state === 'planned' || attempt.state === 'queued') return `${name} is ${attempt.state}, and nothing of it is at the provider yet`;
   if (attempt.settledAt !== null || (attempt.state !== 'submitted' && attempt.state !== 'submitted_unknown')) return null;
   const heard = attempt.evidence ? `the provider last said *${attempt.evidence.outcome}* about ${name}, at ${instant(attempt.evidence.at)}` : `the provider has said nothing about ${name}`;

@@ -1,15 +1,16 @@
 import type { Instant } from './words.ts';
 import type { Policy } from './policy.ts';
 import type { NotificationState } from './state.ts';
-import { emptyState } from './state.ts';
+import { currentAttempt, emptyState } from './state.ts';
 import type { Transition } from './transitions.ts';
 import { attemptOf } from './transitions.ts';
 import { evolve } from './evolve.ts';
 import { tellClaim, tellDeadline, tellLook } from './explain-claim.ts';
 import {
   tellAbandoned, tellAccepted, tellAdopted, tellCancelled, tellDeadLettered, tellDeferred, tellDelivered, tellFailed, tellLive, tellObserved,
-  tellPlanned, tellRenderFailed, tellUnknown,
+  tellCorrected, tellPlanned, tellRenderFailed, tellResubmission, tellUnknown, tellWithdrawn,
 } from './explain-attempt.ts';
+import { tellPaused, tellResumed, tellRetried } from './explain-operator.ts';
 import type { Moment } from './explain-words.ts';
 import { attemptName, channelName, instant, listed, policyName, reasonText, sentence, waitingChannels } from './explain-words.ts';
 
@@ -59,6 +60,8 @@ const tell = (t: Transition, moment: Moment): string | null => {
     case 'SubmissionDeferred': return tellDeferred(t.details, moment);
     case 'SubmissionAbandoned': return tellAbandoned(t.details, moment);
     case 'SubmissionOutcomeUnknown': return tellUnknown(t.details, moment);
+    case 'ResubmissionPlanned': return tellResubmission(t.details, moment);
+    case 'ResubmissionWithdrawn': return tellWithdrawn(t.details, moment);
     case 'AttemptAdopted': return tellAdopted(t.details, moment);
     case 'StatusObserved': return tellObserved(t.details, moment);
     case 'LookRequested': return tellLook(t.details, moment);
@@ -66,8 +69,12 @@ const tell = (t: Transition, moment: Moment): string | null => {
     case 'AttemptUndelivered':
     case 'AttemptRejected':
     case 'AttemptSuppressed': return tellFailed(t.details, moment);
+    case 'DeliveryCorrected': return tellCorrected(t.details, moment);
+    case 'OperatorRetried': return tellRetried(t.details, moment);
     case 'DeadlinePassed': return tellDeadline(t.details, moment);
     case 'ReconciliationEnded': return `the grace for hearing more of ${attemptName(t.details.attempt)} ended at ${instant(at)}; it stays *${moment.before.attempts.find((one) => one.key === t.details.attempt)?.state}* for good`;
+    case 'NotificationPaused': return tellPaused(t.details, moment);
+    case 'NotificationResumed': return tellResumed(t.details, moment);
     case 'NotificationClosed': return tellClosed(t, moment);
     case 'NotificationExpired': return tellExpired(moment);
     case 'NotificationSettled': return `the notification settled at ${instant(at)} as *${t.details.status}*`;
@@ -93,9 +100,9 @@ const tellCounted = (t: Transition, all: readonly ExplainedEntry[], told: Set<st
 const tellOpen = (state: NotificationState): string[] => {
   if (state.settledAt !== null || state.rejected) return [];
   const live = state.attempts.flatMap((attempt) => tellLive(attempt, state) ?? []);
-  const deciding = state.attempts.at(-1);
+  const deciding = currentAttempt(state);
   const waiting = waitingChannels(state).map((channel) => (deciding
-    ? `${channelName(channel)} was not used so far: whether it is claimed is decided by what is known of ${attemptName(deciding.key)}, at ${instant(deciding.lookUntil ?? deciding.decisionDeadlineAt)} at the latest`
+    ? `${channelName(channel)} was not used so far: ${state.paused ? 'nothing is claimed while paused; once resumed, ' : ''}whether it is claimed is decided by what is known of ${attemptName(deciding.key)}, at ${instant(deciding.lookUntil ?? deciding.decisionDeadlineAt)} at the latest`
     : `${channelName(channel)} was not used so far`));
   return [...live, ...waiting];
 };

@@ -1,11 +1,12 @@
 import type { AttemptKey, Channel, Instant } from './words.ts';
-import type { NotificationState } from './state.ts';
-import { currentAttempt, hasFailed, isLive, isReconciling, isUnsubmitted } from './state.ts';
+import type { AttemptState, NotificationState } from './state.ts';
+import { currentAttempt, hasFailed, isLive, isReconciling, isUnsubmitted, mayBeSent } from './state.ts';
 import type { Work } from './work.ts';
 import type { ReasonCode } from './reasons.ts';
 import { awaitsDeadline, escalate } from './escalation.ts';
 import { planStep, queueAttempt } from './plan-attempt.ts';
 import { outcomeUnknown } from './submissions.ts';
+import { lapse, mayResubmit, resubmitDue, takeBackQueued } from './resubmission.ts';
 import { requeueInstant } from './clocks.ts';
 import { publicStatus } from './status.ts';
 
@@ -51,9 +52,7 @@ export const accept = (work: Work, intent: Intent): void => {
 export const close = (work: Work, reason: string): void => {
   if (work.state.closed || work.state.rejected || work.state.version === 0) return;
   work.emit({ kind: 'NotificationClosed', details: { reason, in_flight: work.state.attempts.some((attempt) => attempt.state === 'submitting') } });
-  for (const attempt of work.state.attempts.filter(isUnsubmitted)) {
-    work.emit({ kind: 'AttemptCancelled', details: { attempt: attempt.key, reason: 'closed' } });
-  }
+  takeBackQueued(work, 'closed');
 };
 
 const rescue = (work: Work): void => {
@@ -69,9 +68,7 @@ const canExpire = (state: NotificationState): boolean =>
 const expire = (work: Work): void => {
   if (work.input.now < work.state.expiresAt || !canExpire(work.state)) return;
   work.emit({ kind: 'NotificationExpired', details: { reason: 'expired' } });
-  for (const attempt of work.state.attempts.filter(isUnsubmitted)) {
-    work.emit({ kind: 'AttemptExpired', details: { attempt: attempt.key, reason: 'expired' } });
-  }
+  takeBackQueued(work, 'expired');
 };
 
 const enqueueDue = (work: Work): void => {
@@ -107,10 +104,12 @@ const isOver = (state: NotificationState): boolean => {
   if (state.attempts.some(isLive)) return false;
   if (!state.steps.some((step) => step.phase === 'waiting')) return true;
   const attempt = currentAttempt(state);
+  // What waits may be claimed as soon as it is resumed.
+  if (state.paused) return attempt?.state === 'delivered';
   return attempt !== null && (attempt.state === 'delivered' || hasFailed(attempt) || !awaitsDeadline(attempt));
 };
 
-/** Applies every rule whose instant has come, until none is left. */
+/** Applies every rule whose instant has come, until none is left. While paused, those that only record and end. */
 export const advance = (work: Work): void => {
   let before: number;
   do {
@@ -118,14 +117,26 @@ export const advance = (work: Work): void => {
     if (work.state.settledAt !== null || work.state.version === 0) return;
     rescue(work);
     expire(work);
-    escalate(work);
-    enqueueDue(work);
+    lapse(work);
+    if (!work.state.paused) {
+      escalate(work);
+      resubmitDue(work);
+      enqueueDue(work);
+    }
     endGrace(work);
   } while (work.state.version !== before);
   if (isOver(work.state)) work.emit({ kind: 'NotificationSettled', details: { status: statusOnceSettled(work.state) } });
 };
 
 const statusOnceSettled = (state: NotificationState) => publicStatus({ ...state, settledAt: state.settledAt ?? 0 });
+
+/** When something may be started because of an attempt; never while paused. */
+const actedOnAt = (state: NotificationState, attempt: AttemptState): (Instant | null)[] => [
+  attempt.state === 'planned' ? attempt.startsAt : null,
+  attempt.state === 'queued' ? attempt.requeueAt : null,
+  mayResubmit(state, attempt) ? attempt.resubmitAt : null,
+  awaitsDeadline(attempt) ? attempt.lookUntil ?? attempt.decisionDeadlineAt : null,
+];
 
 /**
  * The next instant at which a decision may be due; null once settled. Always later than the instant at which the state was
@@ -135,11 +146,10 @@ export const nextDecideAt = (state: NotificationState): Instant | null => {
   if (state.settledAt !== null || state.rejected || state.version === 0) return null;
   const instants: (Instant | null)[] = [canExpire(state) ? state.expiresAt : null];
   for (const attempt of state.attempts) {
-    if (attempt.state === 'planned') instants.push(attempt.startsAt);
-    if (attempt.state === 'queued') instants.push(attempt.requeueAt);
     if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);
     if (isReconciling(attempt)) instants.push(state.reconcileUntil);
-    if (awaitsDeadline(attempt)) instants.push(attempt.lookUntil ?? attempt.decisionDeadlineAt);
+    if (attempt.state === 'queued' && mayBeSent(attempt)) instants.push(attempt.resubmitUntil);
+    if (!state.paused) instants.push(...actedOnAt(state, attempt));
   }
   const due = instants.filter((at): at is Instant => at !== null);
   return due.length > 0 ? Math.min(...due) : null;

@@ -1,24 +1,13 @@
 import type { AttemptKey, Outcome } from './words.ts';
 import type { LookUpResult, StatusReading } from './provider-answers.ts';
 import type { AttemptState } from './state.ts';
-import { canBeRead, isReconciling } from './state.ts';
+import { canBeRead, isReconciling, mayBeSent, submissionStart } from './state.ts';
 import type { Work } from './work.ts';
-import { nextPoll, nextPollAfterFailure } from './clocks.ts';
+import { nextPollAfterFailure } from './clocks.ts';
+import { clockOf, scheduled } from './polling.ts';
 import type { ReasonCode } from './reasons.ts';
 
 type Source = 'poll' | 'look_up';
-
-const clockOf = (work: Work, attempt: AttemptState) => ({
-  attempt, step: work.stepFor(attempt), policy: work.input.policy, reconcileUntil: work.state.reconcileUntil,
-  now: work.input.now, random: work.input.random,
-});
-
-/** The schedule as it stands after one more read of this attempt. */
-const scheduled = (work: Work, attempt: AttemptState): number | null => {
-  if (!canBeRead(attempt)) return null;
-  const after = attempt.deadlinePassed || attempt.superseded ? 1 : 0;
-  return nextPoll(clockOf(work, { ...attempt, pollsAfterDeadline: attempt.pollsAfterDeadline + after }));
-};
 
 const observed = (work: Work, attempt: AttemptState, seen: { source: Source; outcome: Outcome | 'not_found' | 'several'; reason: ReasonCode | null; counts: boolean }): void =>
   work.emit({ kind: 'StatusObserved', details: { attempt: attempt.key, ...seen, next_poll_at: scheduled(work, attempt) } });
@@ -44,11 +33,18 @@ const heard = (work: Work, attempt: AttemptState, source: Source, seen: { outcom
   }
 };
 
-/** Records one status read by the provider's id. A failed read is no evidence; a 404 is *not yet visible*, never a failure. */
+/**
+ * Records one status read by the provider's id. A failed read is no evidence; a 404 is *not yet visible*, never a failure. Only an
+ * explicit later bounce corrects a delivery, as an entry that triggers nothing.
+ */
 export const recordStatus = (work: Work, key: AttemptKey, reading: StatusReading): void => {
   const attempt = work.attempt(key);
   switch (reading.kind) {
-    case 'observed': return heard(work, attempt, 'poll', reading);
+    case 'observed':
+      if (attempt.state === 'delivered' && reading.outcome === 'undelivered' && reading.laterBounce === true) {
+        return work.emit({ kind: 'DeliveryCorrected', details: { attempt: key, source: 'poll', reason: reading.reason ?? 'carrier_failed' } });
+      }
+      return heard(work, attempt, 'poll', reading);
     case 'not_found': return observed(work, attempt, { source: 'poll', outcome: 'not_found', reason: 'not_yet_visible', counts: isReconciling(attempt) });
     case 'read_failed': return readFailed(work, attempt, 'poll', reading);
   }
@@ -63,7 +59,8 @@ export const recordLookUp = (work: Work, key: AttemptKey, result: LookUpResult):
     case 'several': return observed(work, attempt, { source: 'look_up', outcome: 'several', reason: 'several_matches', counts });
     case 'read_failed': return readFailed(work, attempt, 'look_up', result);
     case 'found':
-      if (attempt.state === 'submitted_unknown' && attempt.settledAt === null) return adopt(work, attempt, result);
+      // Also while it waits to be submitted again: it is there after all, and the resubmission is off.
+      if (attempt.settledAt === null && (attempt.state === 'submitted_unknown' || (attempt.state === 'queued' && mayBeSent(attempt)))) return adopt(work, attempt, result);
       // The attempt has its id by now; a listing that found another message speaks of another message.
       if (result.providerMessageId === attempt.providerMessageId) return heard(work, attempt, 'look_up', result);
       return observed(work, attempt, { source: 'look_up', outcome: result.outcome, reason: result.reason, counts: false });
@@ -71,7 +68,7 @@ export const recordLookUp = (work: Work, key: AttemptKey, result: LookUpResult):
 };
 
 const adopt = (work: Work, attempt: AttemptState, found: Extract<LookUpResult, { kind: 'found' }>): void => {
-  const adopted: AttemptState = { ...attempt, state: 'submitted', submittedAt: attempt.submissionStartedAt };
+  const adopted: AttemptState = { ...attempt, state: 'submitted', submittedAt: submissionStart(attempt) };
   work.emit({
     kind: 'AttemptAdopted',
     details: { attempt: attempt.key, provider_message_id: found.providerMessageId, outcome: found.outcome, next_poll_at: scheduled(work, adopted) },

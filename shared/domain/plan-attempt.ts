@@ -3,24 +3,32 @@ import type { Work } from './work.ts';
 import { decisionDeadline, requeueInstant, stepOf } from './clocks.ts';
 import type { PolicyStep } from './policy.ts';
 import type { AttemptState } from './state.ts';
+import type { Capabilities } from './provider-answers.ts';
+import { withdraw } from './resubmission.ts';
 
 /** The steps that can still be claimed after that one. */
 const laterSteps = (work: Work, index: number): PolicyStep[] =>
   (work.state.strategy === 'all' ? [] : work.input.policy.steps.filter((_, at) => at > index && work.state.steps[at]?.phase === 'waiting'));
 
+/** What its provider can do for an attempt, fixed with it: another carrier later alters nothing of what was planned. */
+const bound = ({ statusByPoll, reconcile, dedup, replayWithinMs, visibleAfterMs }: Capabilities) => ({
+  status_by_poll: statusByPoll, can_look_up: reconcile === 'reference' || reconcile === 'heuristic', reconcile,
+  replay_within_ms: dedup === 'replay' ? replayWithinMs ?? null : null, visible_after_ms: reconcile === 'reference' ? visibleAfterMs ?? null : null,
+});
+
 /**
- * Plans the attempt of a step by policy: renders it, fixes its hash and its absolute deadline, and queues it. A step whose
- * message cannot be rendered ends there, as a dead letter; the escalation rule then looks at the next one.
+ * Plans the attempt of a step by policy, or by an operator's retry: renders it, fixes its hash and its absolute deadline, and
+ * queues it. A step whose message cannot be rendered ends there, as a dead letter; the escalation rule then looks at the next one.
  */
-export const planStep = (work: Work, index: number): void => {
+export const planStep = (work: Work, index: number, origin: AttemptState['origin'] = 'policy'): void => {
   const { now, policy, carriers, render } = work.input;
   const step = stepOf(policy, index);
   const sequence = work.state.attempts.filter((attempt) => attempt.channel === step.channel).length + 1;
   const attempt = attemptKeyOf(work.state.eventId, step.channel, sequence);
   const carrier = carriers[step.channel];
   const common = {
-    attempt, step: index, channel: step.channel, sequence, origin: 'policy' as const, provider: carrier.name, template: step.template,
-    template_version: step.templateVersion, decision_deadline_at: decisionDeadline(step, laterSteps(work, index), now, work.state.expiresAt),
+    attempt, step: index, channel: step.channel, sequence, origin, provider: carrier.name, template: step.template,
+    template_version: step.templateVersion, decision_deadline_at: decisionDeadline(step, origin === 'policy' ? laterSteps(work, index) : [], now, work.state.expiresAt),
   };
   const rendered = render({ step, attemptKey: attempt, plannedAt: now });
   if (!rendered.ok) {
@@ -31,8 +39,7 @@ export const planStep = (work: Work, index: number): void => {
   work.emit({
     kind: 'AttemptPlanned',
     details: {
-      ...common, status_by_poll: carrier.capabilities.statusByPoll, can_look_up: carrier.capabilities.reconcile !== 'none',
-      render_hash: rendered.hash, starts_at: now,
+      ...common, ...bound(carrier.capabilities), render_hash: rendered.hash, starts_at: now,
     },
   });
   queueAttempt(work, work.attempt(attempt));
@@ -46,15 +53,21 @@ export const queueAttempt = (work: Work, attempt: AttemptState): void => {
   work.request({ kind: 'enqueue', attempt: attempt.key, channel: attempt.channel, generation, notBeforeAt: now });
 };
 
-/** Takes an attempt back to the queue under a new generation, after a submission that was definitely not processed. */
+/**
+ * Takes an attempt back to the queue under a new generation, after a submission that was definitely not processed. While paused
+ * nothing is enqueued: resuming does.
+ */
 export const requeueGeneration = (work: Work, attempt: AttemptState, retryAt: number): { generation: number; requeue_at: number; retry_at: number } => {
   const generation = attempt.generation + 1;
-  work.request({ kind: 'enqueue', attempt: attempt.key, channel: attempt.channel, generation, notBeforeAt: retryAt });
+  if (!work.state.paused) work.request({ kind: 'enqueue', attempt: attempt.key, channel: attempt.channel, generation, notBeforeAt: retryAt });
   return { generation, retry_at: retryAt, requeue_at: requeueInstant(work.stepFor(attempt), retryAt, 0) };
 };
 
-/** Gives up an attempt for want of an operator. */
-export const deadLetter = (work: Work, attempt: AttemptState, reason: 'retries_exhausted' | 'provider_auth' | 'provider_account' | 'render_drift' | 'payload_destroyed'): void => {
-  work.emit({ kind: 'AttemptDeadLettered', details: { attempt: attempt.key, reason } });
+export type DeadLetterReason = 'retries_exhausted' | 'provider_auth' | 'provider_account' | 'render_drift' | 'payload_destroyed' | 'carrier_changed';
+
+/** Gives up an attempt for want of an operator. One that may have been sent is not called failed: it stays unknown, and is held. */
+export const deadLetter = (work: Work, attempt: AttemptState, reason: DeadLetterReason, maybeSent: boolean): void => {
+  if (maybeSent) withdraw(work, attempt, reason, true);
+  else work.emit({ kind: 'AttemptDeadLettered', details: { attempt: attempt.key, reason } });
   work.request({ kind: 'dead_letter', attempt: attempt.key, channel: attempt.channel, reason });
 };

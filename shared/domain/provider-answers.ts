@@ -20,7 +20,11 @@ export type SubmitResult =
 
 /** What one status read came to. A failed read is no evidence. */
 export type StatusReading =
-  | { kind: 'observed'; outcome: Outcome; reason: ReasonCode | null; raw?: RawAnswer }
+  | {
+    kind: 'observed'; outcome: Outcome; reason: ReasonCode | null; raw?: RawAnswer;
+    /** The provider says in so many words that a message it had called delivered came back: the one thing that corrects *delivered*. */
+    laterBounce?: boolean;
+  }
   /** The provider does not know the id (yet). */
   | { kind: 'not_found'; raw?: RawAnswer }
   | { kind: 'read_failed'; reason: ReasonCode; retryAfterMs: number | null; raw?: RawAnswer };
@@ -32,12 +36,16 @@ export type LookUpResult =
   | { kind: 'several'; matches: number }
   | { kind: 'read_failed'; reason: ReasonCode; retryAfterMs: number | null; raw?: RawAnswer };
 
-export type ProviderName = 'twilio' | 'smtp';
+export type ProviderName = 'twilio' | 'sinch' | 'smtp' | 'resend';
 
 /** What a provider can and cannot tell (see docs/providers.md). */
 export interface Capabilities {
   dedup: 'none' | 'replay';
+  /** How long after the first submission the provider still knows its key; milliseconds. Without it, nothing is replayed. */
+  replayWithinMs?: number;
   reconcile: 'reference' | 'replay' | 'heuristic' | 'none';
+  /** How long a message may stay invisible to a look-up by reference; milliseconds. Without it, no look-up proves an absence. */
+  visibleAfterMs?: number;
   /** What *delivered* means there; `none` where acceptance is the last thing the provider ever says. */
   evidence: 'handset' | 'carrier' | 'mta' | 'none';
   /** Whether the status of an accepted message can be read by polling. */

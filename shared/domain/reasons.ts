@@ -18,6 +18,7 @@ export const REASONS = {
   provider_temporary: 'provider',
   provider_error: 'provider',
   refused_by_provider: 'provider',
+  idempotency_conflict: 'provider',
   no_longer_updated: 'provider',
   // we failed, could not tell, or decided
   connection_refused: 'tocsin',
@@ -49,6 +50,10 @@ export const REASONS = {
   step_skipped: 'tocsin',
   grace_ended: 'tocsin',
   adopted: 'tocsin',
+  replay: 'tocsin',
+  absent: 'tocsin',
+  basis_lapsed: 'tocsin',
+  carrier_changed: 'tocsin',
 } as const;
 
 export type ReasonCode = keyof typeof REASONS;

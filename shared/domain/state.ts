@@ -1,5 +1,5 @@
 import type { AttemptKey, AttemptStateName, Channel, EventId, Instant, Outcome } from './words.ts';
-import type { ProviderName } from './provider-answers.ts';
+import type { Capabilities, ProviderName } from './provider-answers.ts';
 import type { ReasonCode } from './reasons.ts';
 
 /** One channel of the policy, as far as this notification has come with it. */
@@ -13,6 +13,9 @@ export interface StepState {
 /** The newest evidence about an attempt; a failed read is none. */
 export interface Evidence { outcome: Outcome; at: Instant; source: 'submit' | 'poll' | 'look_up' }
 
+/** A submission of which nobody can tell whether it was processed. */
+export interface UnknownSubmission { submission: number; startedAt: Instant; bookedAt: Instant; reason: ReasonCode }
+
 export interface AttemptState {
   key: AttemptKey;
   step: number;
@@ -25,6 +28,12 @@ export interface AttemptState {
   statusByPoll: boolean;
   /** Whether an unknown submission can be looked for. */
   canLookUp: boolean;
+  /** What the provider it was planned for permits where the outcome is unknown; another carrier later changes nothing of it. */
+  reconcile: Capabilities['reconcile'];
+  /** How long after its first submission the provider drops a duplicate; null where it never does. */
+  replayWithinMs: number | null;
+  /** From how long after an unknown outcome on a look-up that finds nothing proves something; null where none ever does. */
+  visibleAfterMs: number | null;
   providerMessageId: string | null;
   renderHash: string | null;
   plannedAt: Instant;
@@ -41,6 +50,8 @@ export interface AttemptState {
   requeueAt: Instant | null;
   requeues: number;
   submissions: number;
+  /** When its first submission was started; never reset. */
+  firstSubmissionAt: Instant | null;
   submissionStartedAt: Instant | null;
   outcomeDueAt: Instant | null;
   submittedAt: Instant | null;
@@ -51,6 +62,18 @@ export interface AttemptState {
   evidence: Evidence | null;
   /** A look asked for at the deadline is waited for until then. */
   lookUntil: Instant | null;
+  /** Submissions that may or may not have been processed. While there is one, the attempt is never cancelled and never called failed. */
+  unknownSubmissions: UnknownSubmission[];
+  /** Look-ups in a row, past the visibility lag, that found nothing. */
+  absentLookUps: number;
+  /** When an unknown outcome is replayed. */
+  resubmitAt: Instant | null;
+  /** Until when a planned resubmission may start: its basis lapses then. */
+  resubmitUntil: Instant | null;
+  /** Nothing more is submitted by policy: a resubmission was taken back for good. */
+  held: boolean;
+  /** Its delivery was taken back by a later bounce. */
+  corrected: boolean;
   settledAt: Instant | null;
   reason: ReasonCode | null;
 }
@@ -67,6 +90,8 @@ export interface NotificationState {
   reconcileUntil: Instant;
   rejected: ReasonCode | null;
   closed: { reason: string; at: Instant } | null;
+  /** Nothing is queued, claimed or started, while polls and expiry go on. */
+  paused: { reason: string; at: Instant } | null;
   expired: boolean;
   steps: StepState[];
   attempts: AttemptState[];
@@ -76,7 +101,7 @@ export interface NotificationState {
 /** The state before the first entry. */
 export const emptyState = (eventId: EventId): NotificationState => ({
   eventId, version: 0, purpose: '', policyVersion: 0, strategy: 'escalate', requestedAt: 0, expiresAt: 0, reconcileUntil: 0,
-  rejected: null, closed: null, expired: false, steps: [], attempts: [], settledAt: null,
+  rejected: null, closed: null, paused: null, expired: false, steps: [], attempts: [], settledAt: null,
 });
 
 const NEVER_SUBMITTED: ReadonlySet<AttemptStateName> = new Set(['planned', 'queued']);
@@ -86,6 +111,10 @@ const FAILED: ReadonlySet<AttemptStateName> = new Set(['rejected', 'undelivered'
 export const isUnsubmitted = (attempt: AttemptState): boolean => NEVER_SUBMITTED.has(attempt.state);
 /** Ended in a definite failure. */
 export const hasFailed = (attempt: AttemptState): boolean => FAILED.has(attempt.state);
+/** A submission of it may have been processed, and nobody can tell: it must not be called unsubmitted, cancelled or failed. */
+export const mayBeSent = (attempt: AttemptState): boolean => attempt.unknownSubmissions.length > 0;
+/** When the earliest submission that may have reached the provider was started; where there is none, the newest one. */
+export const submissionStart = (attempt: AttemptState): Instant | null => attempt.unknownSubmissions[0]?.startedAt ?? attempt.submissionStartedAt;
 /** Submitted or unknown, with the possibility that more is heard of it. */
 export const isReconciling = (attempt: AttemptState): boolean =>
   (attempt.state === 'submitted' || attempt.state === 'submitted_unknown') && attempt.settledAt === null;
@@ -96,8 +125,11 @@ export const canBeRead = (attempt: AttemptState): boolean =>
 export const isLive = (attempt: AttemptState): boolean =>
   isUnsubmitted(attempt) || attempt.state === 'submitting' || isReconciling(attempt);
 
-/** The attempt whose deadline decides about the next step: the newest one of an escalation. */
-export const currentAttempt = (state: NotificationState): AttemptState | null => state.attempts.at(-1) ?? null;
+/** The attempt whose deadline decides about the next step: the newest one that the policy planned; an operator's retry decides nothing. */
+export const currentAttempt = (state: NotificationState): AttemptState | null => state.attempts.findLast((attempt) => attempt.origin === 'policy') ?? null;
+
+/** Whether that attempt ended in a way that lets the next step start at once; a delivery corrected later re-triggers nothing. */
+export const failedFirsthand = (attempt: AttemptState): boolean => hasFailed(attempt) && !attempt.corrected;
 
 /** The attempt with that key; null where there is none. */
 export const findAttempt = (state: NotificationState, key: AttemptKey): AttemptState | null =>

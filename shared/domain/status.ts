@@ -1,6 +1,6 @@
 import type { PublicStatus } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
-import { currentAttempt, hasFailed, isUnsubmitted } from './state.ts';
+import { currentAttempt, hasFailed, isUnsubmitted, mayBeSent } from './state.ts';
 
 /** An attempt through which something user-facing may still come to pass, or from which an answer is still awaited. */
 const isOpen = (attempt: AttemptState): boolean => {
@@ -10,13 +10,13 @@ const isOpen = (attempt: AttemptState): boolean => {
 };
 
 const wasSubmitted = (attempt: AttemptState): boolean =>
-  attempt.submittedAt !== null || attempt.state === 'submitting' || attempt.state === 'submitted_unknown';
+  attempt.submittedAt !== null || attempt.state === 'submitting' || attempt.state === 'submitted_unknown' || mayBeSent(attempt);
 
 /** A later step can still be claimed. */
 const mayStillClaim = (state: NotificationState): boolean => {
   const attempt = currentAttempt(state);
   return state.settledAt === null && state.steps.some((step) => step.phase === 'waiting')
-    && (attempt === null || hasFailed(attempt) || !attempt.deadlinePassed);
+    && (attempt === null || (!attempt.corrected && (hasFailed(attempt) || !attempt.deadlinePassed)));
 };
 
 const hasOpenWork = (state: NotificationState): boolean => mayStillClaim(state) || state.attempts.some(isOpen);

@@ -1,14 +1,17 @@
 import type { AttemptKey } from './words.ts';
 import type { SubmitResult } from './provider-answers.ts';
 import type { AttemptState, NotificationState } from './state.ts';
-import { canBeRead, findAttempt } from './state.ts';
+import { findAttempt, mayBeSent } from './state.ts';
 import type { Work } from './work.ts';
-import { nextPoll, retryInstant } from './clocks.ts';
+import { retryInstant } from './clocks.ts';
+import type { DeadLetterReason } from './plan-attempt.ts';
 import { deadLetter, requeueGeneration } from './plan-attempt.ts';
+import { firstPoll } from './polling.ts';
+import { replayInstant, unknownRule, withdraw } from './resubmission.ts';
 import type { ReasonCode } from './reasons.ts';
 
 /** Why a worker may not start a submission now; a normal answer, not an error. */
-export type StartRefusal = 'no_such_attempt' | 'already_started' | 'not_yet' | 'ended';
+export type StartRefusal = 'no_such_attempt' | 'already_started' | 'not_yet' | 'paused' | 'ended';
 
 /** Whether a submission of that attempt may start, and why not. Due rules were applied before. */
 export const startRefusal = (state: NotificationState, key: AttemptKey, now: number): StartRefusal | null => {
@@ -16,6 +19,7 @@ export const startRefusal = (state: NotificationState, key: AttemptKey, now: num
   if (!attempt) return 'no_such_attempt';
   if (attempt.state === 'submitting' || attempt.state === 'submitted' || attempt.state === 'submitted_unknown') return 'already_started';
   if (attempt.state !== 'queued' || state.closed || state.expired || attempt.superseded || now >= state.expiresAt) return 'ended';
+  if (state.paused) return 'paused';
   return attempt.retryAt !== null && attempt.retryAt > now ? 'not_yet' : null;
 };
 
@@ -28,40 +32,45 @@ export const startSubmission = (work: Work, key: AttemptKey): void => {
   });
 };
 
-/** The first instant at which an accepted attempt is polled, or an unknown one looked for; null where nothing can be read. */
-const firstPoll = (work: Work, attempt: AttemptState): number | null => {
-  if (!canBeRead(attempt)) return null;
-  const { now, policy, random } = work.input;
-  return nextPoll({ attempt, step: work.stepFor(attempt), policy, reconcileUntil: work.state.reconcileUntil, now, random });
-};
-
 /** Books the outcome as unknown: live until its grace ends, looked for where the provider can be asked, never called failed. */
 export const outcomeUnknown = (work: Work, attempt: AttemptState, reason: ReasonCode): void => {
   const next = firstPoll(work, { ...attempt, state: 'submitted_unknown' });
-  work.emit({ kind: 'SubmissionOutcomeUnknown', details: { attempt: attempt.key, submission: attempt.submissions, reason, next_poll_at: next } });
+  work.emit({
+    kind: 'SubmissionOutcomeUnknown',
+    details: {
+      attempt: attempt.key, submission: attempt.submissions, reason, next_poll_at: next, on_unknown: unknownRule(work.stepFor(attempt), attempt),
+      resubmit_at: replayInstant(work, attempt),
+    },
+  });
 };
 
-const accepted = (work: Work, attempt: AttemptState, providerMessageId: string): void => {
+const accepted = (work: Work, attempt: AttemptState, submission: number, providerMessageId: string): void => {
   const next = firstPoll(work, { ...attempt, state: 'submitted', submittedAt: work.input.now });
   work.emit({
     kind: 'SubmissionAccepted',
     details: {
-      attempt: attempt.key, submission: attempt.submissions, provider_message_id: providerMessageId,
+      attempt: attempt.key, submission, provider_message_id: providerMessageId,
       outcome: attempt.statusByPoll ? 'pending' : 'accepted', next_poll_at: next, final: !attempt.statusByPoll,
     },
   });
 };
 
-/** Definitely not processed, so nothing is at the provider: end it where it must not be tried again, else queue it anew. */
+/** Whether another submission than that one may have been processed. */
+const isElsewhereUnknown = (attempt: AttemptState, submission: number): boolean => attempt.unknownSubmissions.some((one) => one.submission !== submission);
+
+/**
+ * Definitely not processed, so nothing of this submission is at the provider: end it where it must not be tried again, else
+ * queue it anew. Where an earlier one may be there, its end is to be as unknown as before.
+ */
 const notProcessed = (work: Work, attempt: AttemptState, reason: ReasonCode, retryAfterMs: number | null): void => {
   const { now, random } = work.input;
   const step = work.stepFor(attempt);
   const { superseded, key, submissions } = attempt;
-  if (superseded || work.state.closed) {
-    return work.emit({ kind: 'AttemptCancelled', details: { attempt: key, reason: superseded ? 'superseded' : 'closed' } });
-  }
-  if (now >= work.state.expiresAt) return work.emit({ kind: 'AttemptExpired', details: { attempt: key, reason: 'expired' } });
-  if (submissions >= step.transportRetry.maxSubmissions) return deadLetter(work, attempt, 'retries_exhausted');
+  const maybeSent = isElsewhereUnknown(attempt, submissions);
+  const over = superseded ? 'superseded' : work.state.closed ? 'closed' : now >= work.state.expiresAt ? 'expired' : null;
+  if (over !== null && maybeSent) return withdraw(work, attempt, over, true);
+  if (over !== null) return work.emit({ kind: over === 'expired' ? 'AttemptExpired' : 'AttemptCancelled', details: { attempt: key, reason: over } });
+  if (submissions >= step.transportRetry.maxSubmissions) return deadLetter(work, attempt, 'retries_exhausted', maybeSent);
   const wished = reason === 'start_too_late' ? now + 1 : retryInstant(step, submissions, now, { retryAfterMs, random });
   // Nothing starts at expiry: the cap keeps a provider's absurd Retry-After out of the ledger, and retries nothing sooner.
   const retryAt = Math.min(wished, work.state.expiresAt);
@@ -78,18 +87,22 @@ const late = (work: Work, attempt: AttemptState, result: SubmitResult): void => 
 
 /**
  * Records what one transport call came to. It is taken at its word while its submission is the newest one and its outcome is
- * open (also after the rescue had booked it as unknown); otherwise it is kept as a late observation.
+ * open (also after the rescue had booked it as unknown); otherwise it is kept as a late observation. Where an earlier submission
+ * may have been processed, only an acceptance ends that: a refusal of the second says nothing for certain about the first.
  */
 export const recordSubmission = (work: Work, key: AttemptKey, submission: number, result: SubmitResult): void => {
   const attempt = work.attempt(key);
   const open = attempt.submissions === submission && (attempt.state === 'submitting' || (attempt.state === 'submitted_unknown' && attempt.settledAt === null));
-  if (!open) return late(work, attempt, result);
+  const elsewhere = isElsewhereUnknown(attempt, submission);
+  if (!open) return result.kind === 'accepted' && isStillAwaited(attempt, submission) ? accepted(work, attempt, submission, result.providerMessageId) : late(work, attempt, result);
+  if (elsewhere && attempt.state === 'submitted_unknown' && result.kind !== 'accepted') return late(work, attempt, result);
   switch (result.kind) {
-    case 'accepted': return accepted(work, attempt, result.providerMessageId);
+    case 'accepted': return accepted(work, attempt, submission, result.providerMessageId);
     case 'deferred': return notProcessed(work, attempt, result.reason, result.retryAfterMs);
     case 'abandoned': return notProcessed(work, attempt, result.reason, null);
-    case 'provider_unavailable': return deadLetter(work, attempt, result.reason);
+    case 'provider_unavailable': return deadLetter(work, attempt, result.reason, elsewhere);
     case 'rejected':
+      if (elsewhere) return withdraw(work, attempt, result.reason, true);
       return work.emit({
         kind: result.outcome === 'suppressed' ? 'AttemptSuppressed' : 'AttemptRejected',
         details: { attempt: key, source: 'submit', reason: result.reason },
@@ -99,7 +112,18 @@ export const recordSubmission = (work: Work, key: AttemptKey, submission: number
   }
 };
 
-/** A message that no longer renders to the hash fixed at planning, or whose payload is gone, is a dead letter, never a call. */
-export const refuseToSubmit = (work: Work, key: AttemptKey, reason: 'render_drift' | 'payload_destroyed'): void =>
-  deadLetter(work, work.attempt(key), reason);
+/** Unknown, and not being submitted again at this very moment: an acceptance that comes late all the same is the truth about it. */
+const isStillAwaited = (attempt: AttemptState, submission: number): boolean =>
+  attempt.settledAt === null && (attempt.state === 'queued' || attempt.state === 'submitted_unknown') && attempt.unknownSubmissions.some((one) => one.submission === submission);
+
+export type SubmitRefusal = Extract<DeadLetterReason, 'render_drift' | 'payload_destroyed' | 'carrier_changed'>;
+
+/**
+ * A message that no longer renders to the hash fixed at planning, whose payload is gone, or that was planned for a provider
+ * which carries its channel no more, is a dead letter, never a call.
+ */
+export const refuseToSubmit = (work: Work, key: AttemptKey, reason: SubmitRefusal): void => {
+  const attempt = work.attempt(key);
+  deadLetter(work, attempt, reason, mayBeSent(attempt));
+};
 

@@ -1,6 +1,7 @@
 import type { AttemptKey, Channel, Instant, Outcome, PublicStatus } from './words.ts';
-import type { ProviderName } from './provider-answers.ts';
+import type { Capabilities, ProviderName } from './provider-answers.ts';
 import type { ReasonCode } from './reasons.ts';
+import type { OnUnknown } from './policy.ts';
 import type { NotificationState } from './state.ts';
 
 type Of<Kind extends string, Details> = { kind: Kind; details: Details };
@@ -8,6 +9,9 @@ type About<Kind extends string, Details = unknown> = Of<Kind, { attempt: Attempt
 
 /** On which evidence a claim rests. `stale` where a look was asked for and brought nothing in time. */
 export interface RestsOn { attempt: AttemptKey; class: 'pending' | 'accepted' | 'unknown' | 'failed'; observed_at: Instant | null; source: string; stale: boolean }
+
+/** By what an operator's retry goes: a new attempt after a definite failure; replay or look-up of one whose fate is unknown. */
+export type RetryMeans = 'new_attempt' | 'replay' | 'look_up';
 
 /**
  * The ledger's entries, past tense, with the details exactly as they are stored: codes, ids and instants, never an address, a
@@ -24,6 +28,7 @@ export type Transition =
   | About<'AttemptPlanned', {
     step: number; channel: Channel; sequence: number; origin: 'policy' | 'operator'; provider: ProviderName; status_by_poll: boolean;
     can_look_up: boolean; template: string; template_version: number; render_hash: string; starts_at: Instant; decision_deadline_at: Instant;
+    reconcile?: Capabilities['reconcile']; replay_within_ms?: number | null; visible_after_ms?: number | null;
   }>
   | About<'AttemptRenderFailed', {
     step: number; channel: Channel; sequence: number; origin: 'policy' | 'operator'; provider: ProviderName; template: string;
@@ -38,7 +43,13 @@ export type Transition =
   | About<'SubmissionAccepted', { submission: number; provider_message_id: string; outcome: 'pending' | 'accepted'; next_poll_at: Instant | null; final: boolean }>
   | About<'SubmissionDeferred', { submission: number; reason: ReasonCode; retry_at: Instant; generation: number; requeue_at: Instant }>
   | About<'SubmissionAbandoned', { submission: number; reason: ReasonCode; retry_at: Instant; generation: number; requeue_at: Instant }>
-  | About<'SubmissionOutcomeUnknown', { submission: number; reason: ReasonCode; next_poll_at: Instant | null }>
+  /** `on_unknown` is what is done about it: the policy's choice, or *hold* where the provider does not permit that. */
+  | About<'SubmissionOutcomeUnknown', { submission: number; reason: ReasonCode; next_poll_at: Instant | null; on_unknown?: OnUnknown; resubmit_at?: Instant | null }>
+  | About<'ResubmissionPlanned', {
+    reason: 'replay' | 'absent'; first_submission_at: Instant; look_ups: number; until: Instant; generation: number; requeue_at: Instant;
+  }>
+  /** `hold` where nothing is submitted again by policy. */
+  | About<'ResubmissionWithdrawn', { reason: ReasonCode; hold: boolean; next_poll_at: Instant | null }>
   | About<'AttemptAdopted', { provider_message_id: string; outcome: Outcome; next_poll_at: Instant | null }>
   | About<'StatusObserved', {
     source: 'submit' | 'poll' | 'look_up'; outcome: Outcome | 'not_found' | 'several'; reason: ReasonCode | null; counts: boolean; next_poll_at: Instant | null;
@@ -49,8 +60,12 @@ export type Transition =
   | About<'AttemptUndelivered', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode }>
   | About<'AttemptRejected', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode }>
   | About<'AttemptSuppressed', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode }>
+  | About<'DeliveryCorrected', { source: 'poll' | 'look_up'; reason: ReasonCode }>
+  | About<'OperatorRetried', { means: RetryMeans; reason: string; even_if_delivered: boolean; accept_duplicate: boolean }>
   | About<'DeadlinePassed', { class: 'pending' | 'accepted' | 'unknown' | 'failed' }>
   | About<'ReconciliationEnded', { reason: ReasonCode }>
+  | Of<'NotificationPaused', { reason: string; in_flight: boolean }>
+  | Of<'NotificationResumed', { reason: string }>
   | Of<'NotificationClosed', { reason: string; in_flight: boolean }>
   | Of<'NotificationExpired', { reason: ReasonCode }>
   | Of<'NotificationSettled', { status: PublicStatus }>;

@@ -13,6 +13,10 @@ export const readNotification = async (db: Database, where: { eventId: string; t
 };
 export type NotificationRecord = NonNullable<Awaited<ReturnType<typeof readNotification>>>;
 
+/** The tenant of a notification; null where there is none. */
+export const tenantOf = async (db: Database, eventId: string): Promise<string | null> =>
+  (await db.prisma.notification.findUnique({ where: { eventId }, select: { tenant: true } }))?.tenant ?? null;
+
 /** The entries of a notification, oldest first, after a version (0 for all). */
 export const readEntries = async (db: Database, eventId: string, afterVersion = 0) =>
   db.prisma.ledgerEntry.findMany({ where: { eventId, version: { gt: afterVersion } }, orderBy: { version: 'asc' } });

@@ -9,6 +9,7 @@ export const EVENTS = {
   pollFailed: 'poll.failed',
   rescued: 'engine.rescued',
   relayFailed: 'relay.failed',
+  checkpointFailed: 'checkpoint.failed',
   started: 'service.started',
   stopped: 'service.stopped',
 } as const;

@@ -1,11 +1,14 @@
 import type { Channel } from '../domain/words.ts';
-import type { Transport } from './transport.ts';
+import { createResendTransport } from './resend/client.ts';
+import { createSinchTransport } from './sinch/client.ts';
 import { createSmtpTransport } from './smtp/client.ts';
+import type { Transport } from './transport.ts';
 import { createTwilioTransport } from './twilio/client.ts';
 
 export interface TransportSettings {
-  twilio: { baseUrl: string; accountSid: string; authToken: string };
-  smtpUrl: string;
+  /** The chosen provider of each channel and how it is reached. */
+  sms: { name: 'twilio'; baseUrl: string; accountSid: string; authToken: string } | { name: 'sinch'; baseUrl: string; planId: string; token: string };
+  email: { name: 'smtp'; url: string } | { name: 'resend'; baseUrl: string; token: string };
   /** Most milliseconds of one call. */
   timeoutMs: number;
   /** Now, for HTTP dates in Retry-After. */
@@ -14,7 +17,14 @@ export interface TransportSettings {
 
 const MAX_CONNECTIONS: Record<Channel, number> = { sms: 64, email: 16 };
 
+const openSms = ({ sms, timeoutMs, now }: TransportSettings): Transport => {
+  const common = { timeoutMs, now, maxSockets: MAX_CONNECTIONS.sms };
+  return sms.name === 'sinch' ? createSinchTransport({ ...sms, ...common }) : createTwilioTransport({ ...sms, ...common });
+};
+
+const openEmail = ({ email, timeoutMs, now }: TransportSettings): Transport => (email.name === 'resend'
+  ? createResendTransport({ ...email, timeoutMs, now, maxSockets: MAX_CONNECTIONS.email })
+  : createSmtpTransport({ url: email.url, timeoutMs, maxConnections: MAX_CONNECTIONS.email }));
+
 /** Opens the configured transport of a channel; connects at its first call. */
-export const openTransport = (channel: Channel, settings: TransportSettings): Transport => (channel === 'sms'
-  ? createTwilioTransport({ ...settings.twilio, timeoutMs: settings.timeoutMs, maxSockets: MAX_CONNECTIONS.sms, now: settings.now })
-  : createSmtpTransport({ url: settings.smtpUrl, timeoutMs: settings.timeoutMs, maxConnections: MAX_CONNECTIONS.email }));
+export const openTransport = (channel: Channel, settings: TransportSettings): Transport => (channel === 'sms' ? openSms(settings) : openEmail(settings));

@@ -133,6 +133,28 @@ describe('commands on the ledger', () => {
     expect((await run(['show', eventId, '--json'], { env })).out).toContain('"actor":"oncall-03"');
   });
 
+  it('pause holds a notification, keeps the first reason, and resume leaves what fell due to the coordinator', async () => {
+    const eventId = await accept();
+    const paused = await run(['pause', eventId, '--reason', 'wrong_person', '--actor', 'oncall-03', '--json'], { env });
+    expect(paused.code).toBe(0);
+    expect(JSON.parse(paused.out)).toEqual({ event_id: eventId, status: 'accepted', paused: true, reason: 'wrong_person', paused_at: expect.any(String), in_flight: false, replayed: false });
+    expect(await run(['pause', eventId, '--reason', 'Ada says it is not hers'], { env })).toMatchObject({ code: 0, out: expect.stringMatching(/^It had been paused already, .* that reason stands: wrong_person\.\n/) });
+    await submit(eventId);
+    expect((await run(['show', eventId, '--json'], { env })).out).toMatch(/"paused":true.*"outcome":"queued"/);
+    expect(await run(['resume', eventId, '--reason', 'checked'], { env })).toMatchObject({ code: 0, out: expect.stringMatching(/^Resumed\./) });
+    const { entries, ...view } = JSON.parse((await run(['show', eventId, '--json'], { env })).out) as { paused: boolean; entries: { kind: string }[] };
+    expect([view.paused, entries.at(-1)?.kind]).toEqual([false, 'NotificationResumed']);
+    expect(await db.pool.query('SELECT 1 FROM notification_state WHERE event_id = $1 AND decide_at <= now()', [eventId])).toMatchObject({ rowCount: 1 });
+    expect(await run(['resume', eventId, '--reason', 'checked', '--json'], { env })).toMatchObject({ code: 0, out: expect.stringContaining('"replayed":true') });
+  });
+
+  it.each(['pause', 'resume'])('%s refuses what is closed or not there', async (how) => {
+    const eventId = await accept();
+    await run(['close', eventId, '--reason', 'taken'], { env });
+    expect(await run([how, eventId, '--reason', 'checked'], { env })).toMatchObject({ code: 1, err: expect.stringContaining(`there is nothing to ${how}: the notification is closed`) });
+    expect(await run([how, 'evt_01ARZ3NDEKTSV4RRFFQ69G5FAV', '--reason', 'checked'], { env })).toMatchObject({ code: 1, err: expect.stringContaining('there is no notification') });
+  });
+
   it('close refuses where nothing was ever open, and where the keys are not known', async () => {
     const eventId = await accept('AQ');
     expect(await run(['close', eventId, '--reason', 'taken'], { env })).toMatchObject({ code: 1, err: expect.stringContaining('there is nothing to close: the notification is policy_rejected') });

@@ -3,10 +3,12 @@ import { findAttempt, hasFailed } from '../../shared/domain/state.ts';
 import type { Stamped, Transition } from '../../shared/domain/transitions.ts';
 import { must } from './broken-invariant.ts';
 import type { Decided } from './invariants.ts';
+import type { Fate } from './resubmission-rules.ts';
+import { checkFate } from './resubmission-rules.ts';
 
 /** What must not happen twice, over the life of a notification. */
-export interface Tally { planned: Set<number>; claimed: Set<number>; answered: Set<string> }
-export const openTally = (): Tally => ({ planned: new Set(), claimed: new Set(), answered: new Set() });
+export interface Tally { planned: Set<number>; claimed: Set<number>; answered: Set<string>; fates: Map<string, Fate> }
+export const openTally = (): Tally => ({ planned: new Set(), claimed: new Set(), answered: new Set(), fates: new Map() });
 
 export interface Entry extends Decided { stamped: Stamped; from: NotificationState; to: NotificationState }
 type Details<Kind extends Transition['kind']> = Extract<Transition, { kind: Kind }>['details'];
@@ -21,6 +23,7 @@ const submissionStarted = (tally: Tally, details: Details<'SubmissionStarted'>, 
   must(attempt !== null && attempt.state === 'queued', 'a submission starts from the queue only', attempt);
   must(at < from.expiresAt && !from.expired, 'no submission is started after expiry (inv. 5)');
   must(from.closed === null, 'no submission is started after close (inv. 9)');
+  must(from.paused === null, 'no submission is started while paused (inv. 9)');
   must(attempt?.superseded === false, 'no submission is started on a superseded attempt (inv. 10)');
   must((attempt?.retryAt ?? 0) <= at, 'no submission is started before its retry instant');
   must(attempt !== null && details.outcome_due_at === at + (input.policy.steps[attempt.step]?.submitLimitMs ?? 0), 'every instant derives from the injected clock', details);
@@ -36,6 +39,8 @@ const fallbackClaimed = (tally: Tally, details: Details<'FallbackClaimed'>, { st
   if (!rests || !attempt || !step) return must(false, 'a claim names what it rests on', details);
   must(step.escalateWhen.includes(rests.class), 'a claim is permitted by escalate_when', details);
   must(at < from.expiresAt && !from.closed && attempt.state !== 'delivered', 'nothing is claimed after expiry, close or delivery');
+  must(from.paused === null, 'nothing is claimed while paused (inv. 9)');
+  must(!attempt.corrected && attempt.origin === 'policy', 'neither a correction nor an operator\'s retry claims a step (inv. 8)', attempt);
   const failed = details.cause === 'attempt_failed';
   must(failed ? hasFailed(attempt) : at >= attempt.decisionDeadlineAt, 'a claim needs a failure or the deadline', details);
   must(failed || command.kind !== 'record_status' || command.reading.kind !== 'read_failed' || at >= (attempt.lookUntil ?? attempt.decisionDeadlineAt), 'a failed status read claims nothing');
@@ -60,6 +65,22 @@ const finalPoll = (key: string, nextPollAt: number | null, { stamped: { at }, to
   must(at >= final || (nextPollAt !== null && nextPollAt > at && nextPollAt <= final), 'a final poll stands before the deadline', { nextPollAt, final });
 };
 
+const plannedByOperator = (details: Details<'AttemptPlanned' | 'AttemptRenderFailed'>, { stamped: { at }, from, command }: Entry): void => {
+  const before = from.attempts.filter((attempt) => attempt.channel === details.channel).at(-1);
+  must(command.kind === 'retry', 'only an operator plans a step again (inv. 3)', command);
+  must(before !== undefined && hasFailed(before) && details.sequence === before.sequence + 1, 'sequence n+1 exists only after n ended in a definite failure (inv. 3)', before);
+  must(!from.closed && !from.paused && at < from.expiresAt, 'nothing is retried after close or expiry, or while paused');
+  const may = command.kind === 'retry' && command.overrides.evenIfDelivered === true;
+  must(may || !from.attempts.some((attempt) => attempt.state === 'delivered'), 'nothing is retried once delivered, unless that is overridden');
+};
+
+const corrected = (details: Details<'DeliveryCorrected'>, { from, command, decision }: Entry): void => {
+  const said = command.kind === 'record_status' && command.reading.kind === 'observed' && command.reading.laterBounce === true;
+  must(said && findAttempt(from, details.attempt)?.state === 'delivered', 'only an explicit later bounce corrects a delivery (inv. 8)', command);
+  const follows = decision.transitions.some(({ transition: { kind } }) => kind === 'FallbackClaimed' || kind === 'AttemptPlanned' || kind === 'ResubmissionPlanned');
+  must(!follows && decision.requests.length === 0, 'a correction triggers nothing (inv. 8)', decision.transitions);
+};
+
 const ADDRESS = /@|\+\d{7,}|(?<![0-9A-Z])\d{9,}|https?:/i;
 const texts = (value: unknown): string[] =>
   (typeof value === 'string' ? [value] : value !== null && typeof value === 'object' ? Object.values(value).flatMap(texts) : []);
@@ -68,11 +89,19 @@ const texts = (value: unknown): string[] =>
 export const checkTransition = (tally: Tally, entry: Entry): void => {
   const { transition } = entry.stamped;
   must(!texts(transition).some((text) => ADDRESS.test(text)), 'no address, text or link in the ledger (inv. 11)', transition);
+  checkFate(tally.fates, entry);
   switch (transition.kind) {
     case 'AttemptPlanned':
     case 'AttemptRenderFailed':
-      once(tally.planned, transition.details.step, 'a step is planned once by policy (inv. 3)');
+      if (transition.details.origin === 'policy') once(tally.planned, transition.details.step, 'a step is planned once by policy (inv. 3)');
+      else plannedByOperator(transition.details, entry);
       return must(entry.from.attempts.every((attempt) => attempt.key !== transition.details.attempt), 'an attempt key is used once', transition);
+    case 'AttemptQueued':
+    case 'AttemptRequeued': return must(entry.from.paused === null, 'nothing is queued while paused (inv. 9)', transition);
+    case 'ResubmissionPlanned':
+      tally.answered.add(`${transition.details.attempt}/${findAttempt(entry.from, transition.details.attempt)?.submissions}`);
+      return undefined;
+    case 'DeliveryCorrected': return corrected(transition.details, entry);
     case 'SubmissionStarted': return submissionStarted(tally, transition.details, entry);
     case 'SubmissionDeferred':
     case 'SubmissionAbandoned': return deferred(tally, transition.details, entry);

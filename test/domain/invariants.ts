@@ -16,9 +16,10 @@ export interface Decided { before: NotificationState; command: Command; decision
 
 const frozenFields = ({ state, settledAt, reason, evidence, providerMessageId, submissions }: AttemptState) => ({ state, settledAt, reason, evidence, providerMessageId, submissions });
 
-const attemptRules = (attempt: AttemptState, { before, decision: { state }, input: { now } }: Decided): void => {
+const attemptRules = (attempt: AttemptState, { before, decision: { state, transitions }, input: { now } }: Decided): void => {
   const was = findAttempt(before, attempt.key);
-  if (was && was.settledAt !== null) must(isDeepStrictEqual(frozenFields(was), frozenFields(attempt)), 'an attempt that ended never changes (inv. 8)', [was, attempt]);
+  const corrected = transitions.some(({ transition: t }) => t.kind === 'DeliveryCorrected' && t.details.attempt === attempt.key);
+  if (was && was.settledAt !== null && !corrected) must(isDeepStrictEqual(frozenFields(was), frozenFields(attempt)), 'an attempt that ended never changes (inv. 8)', [was, attempt]);
   const end = attempt.state === 'delivered' || attempt.state === 'submitted' || isLive(attempt);
   must(end || (attempt.reason !== null && attempt.reason in REASONS), 'every end has a reason', attempt);
   must(!isUnsubmitted(attempt) || !attempt.superseded, 'a claim leaves no earlier attempt unsubmitted (inv. 10)', attempt);
@@ -30,9 +31,11 @@ const attemptRules = (attempt: AttemptState, { before, decision: { state }, inpu
 };
 
 const stateRules = (decided: Decided): void => {
-  const { before, decision: { state, transitions }, input: { now } } = decided;
+  const { before, command, decision: { state, transitions, requests }, input: { now } } = decided;
   must(state.version === before.version + transitions.length, 'versions are gapless (inv. 2)');
   must(before.version === 0 || (state.expiresAt === before.expiresAt && state.reconcileUntil === before.reconcileUntil), 'expiry never moves (inv. 5)');
+  must(!state.paused || !requests.some(({ kind }) => kind === 'enqueue'), 'nothing is enqueued while paused (inv. 9)', requests);
+  must(before.settledAt === null || state.settledAt !== null || command.kind === 'retry', 'only a retry opens again what has settled');
   must(isDeepStrictEqual(JSON.parse(JSON.stringify(state)), state), 'the state is plain JSON');
   for (const channel of ['sms', 'email']) {
     must(state.attempts.filter((attempt) => attempt.channel === channel && isLive(attempt)).length <= 1, 'one live attempt per channel (inv. 3)', channel);

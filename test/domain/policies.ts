@@ -30,3 +30,9 @@ export const CARRIERS: Record<Channel, Carrier> = {
   sms: { name: 'twilio', capabilities: { dedup: 'none', reconcile: 'heuristic', evidence: 'carrier', statusByPoll: true } },
   email: { name: 'smtp', capabilities: { dedup: 'none', reconcile: 'none', evidence: 'none', statusByPoll: false } },
 };
+
+/** An SMS provider that is searched by our own reference, and a mail provider that drops a duplicate of a key for a day. */
+export const RECONCILING: Record<Channel, Carrier> = {
+  sms: { name: 'sinch', capabilities: { dedup: 'none', reconcile: 'reference', visibleAfterMs: 8 * SECOND, evidence: 'carrier', statusByPoll: true } },
+  email: { name: 'resend', capabilities: { dedup: 'replay', replayWithinMs: 24 * 60 * MINUTE, reconcile: 'replay', evidence: 'mta', statusByPoll: true } },
+};

@@ -1,29 +1,30 @@
 import fc from 'fast-check';
 import type { Channel } from '../../shared/domain/words.ts';
-import type { EscalateWhen } from '../../shared/domain/policy.ts';
+import type { EscalateWhen, OnUnknown } from '../../shared/domain/policy.ts';
 import { nextDecideAt } from '../../shared/domain/lifecycle.ts';
 import type { LookUpResult, StatusReading, SubmitResult } from '../../shared/domain/provider-answers.ts';
 import { isReconciling } from '../../shared/domain/state.ts';
 import type { Carrier } from '../../shared/domain/work.ts';
-import { CARRIERS, examplePolicy } from './policies.ts';
+import { CARRIERS, RECONCILING, examplePolicy } from './policies.ts';
 import type { World } from './world.ts';
-import { START, abandoned, accepted, deferred, found, lost, notFound, openWorld, readFailed, reads, rejected, suppressed, unavailable } from './world.ts';
+import { START, abandoned, accepted, bounced, deferred, found, lost, notFound, openWorld, readFailed, reads, rejected, suppressed, unavailable } from './world.ts';
 
 const SUBMIT: SubmitResult[] = [accepted(), accepted(), accepted(), accepted('SM0002'), deferred(), deferred(20_000), deferred(3_600_000), rejected, suppressed, unavailable, lost, lost, abandoned];
 const READ: StatusReading[] = [reads('pending'), reads('pending'), reads('accepted'), reads('delivered'), reads('undelivered'), reads('rejected'), reads('suppressed'), reads('unknown'), notFound, readFailed(), readFailed(45_000)];
 const LOOK: LookUpResult[] = [found('pending'), found('accepted'), found('delivered'), found('undelivered'), found('pending', 'SM0009'), { kind: 'none' }, { kind: 'none' }, { kind: 'several', matches: 2 }, readFailed()];
 
-const ACTS = ['wake', 'wake', 'wake', 'work', 'work', 'work', 'work', 'answer', 'answer', 'answer', 'poll', 'poll', 'poll', 'stray', 'wait', 'wait', 'leap', 'tick', 'refuse', 'close'] as const;
+const ACTS = ['wake', 'wake', 'wake', 'work', 'work', 'work', 'work', 'answer', 'answer', 'answer', 'poll', 'poll', 'poll', 'stray', 'wait', 'wait', 'leap', 'tick', 'refuse', 'close', 'pause', 'resume', 'resume', 'bounce', 'retry', 'retry'] as const;
 
 /** What happens next, and three free numbers that say how. */
 export interface Act { kind: (typeof ACTS)[number]; pick: number; draw: number; repeat: boolean }
 export interface Life {
-  escalateWhen: EscalateWhen[]; strategy: 'escalate' | 'all'; order: Channel[]; canLookUp: boolean; emailByPoll: boolean; jitter: number;
+  onUnknown: OnUnknown; maxSubmissions: number; reconciling: boolean; escalateWhen: EscalateWhen[]; strategy: 'escalate' | 'all'; order: Channel[]; canLookUp: boolean; emailByPoll: boolean; jitter: number;
   renderFails: Channel | null; barred: Channel | null; expiresInMs: number; seed: number; acts: Act[];
 }
 
 const act: fc.Arbitrary<Act> = fc.record({ kind: fc.constantFrom(...ACTS), pick: fc.nat(1_000), draw: fc.nat(1_000_000), repeat: fc.boolean() });
 export const anyLife: fc.Arbitrary<Life> = fc.record({
+  onUnknown: fc.constantFrom<OnUnknown>('hold', 'replay', 'resubmit_if_absent'), maxSubmissions: fc.constantFrom(3, 3, 2, 5), reconciling: fc.boolean(),
   escalateWhen: fc.oneof(fc.constant<EscalateWhen[]>(['pending', 'accepted', 'unknown', 'failed']), fc.subarray<EscalateWhen>(['pending', 'accepted', 'unknown', 'failed'])),
   strategy: fc.constantFrom('escalate', 'escalate', 'escalate', 'all'),
   order: fc.constantFrom<Channel[]>(['sms', 'email'], ['sms', 'email'], ['sms', 'email'], ['sms', 'email'], ['email', 'sms'], ['email']),
@@ -101,19 +102,25 @@ const play = (scene: Scene, next: Act): void => {
     case 'leap': return world.jumpTo(world.now - START + (next.draw % 200_000));
     case 'tick': return void world.tick();
     case 'refuse': return attempt && next.repeat ? void world.decide({ kind: 'refuse_to_submit', attempt: attempt.key, reason: 'render_drift' }) : undefined;
+    case 'pause': return void (next.pick % 3 === 0 && world.pause());
+    case 'resume': return void world.resume();
+    case 'bounce': return attempt && attempt.providerMessageId !== null ? void world.decide({ kind: 'record_status', attempt: attempt.key, reading: bounced }) : undefined;
+    case 'retry': return attempt && void world.decide({
+      kind: 'retry', attempt: attempt.key, reason: 'looked_at', overrides: { evenIfDelivered: next.draw % 4 === 0, acceptDuplicate: next.draw % 3 === 0 },
+    });
     case 'close': return next.pick % 4 === 0 ? void world.close() : undefined;
   }
 };
 
-const carriersOf = ({ canLookUp, emailByPoll }: Life): Record<Channel, Carrier> => ({
+const carriersOf = ({ canLookUp, emailByPoll, reconciling }: Life): Record<Channel, Carrier> => (reconciling ? RECONCILING : {
   sms: { ...CARRIERS.sms, capabilities: { ...CARRIERS.sms.capabilities, reconcile: canLookUp ? 'heuristic' : 'none' } },
   email: { ...CARRIERS.email, capabilities: { ...CARRIERS.email.capabilities, statusByPoll: emailByPoll, reconcile: emailByPoll && canLookUp ? 'reference' : 'none' } },
 });
 
 /** Plays a life to its end: random acts, then only what time itself brings, until nothing is due any more. */
 export const live = (life: Life): World => {
-  const { escalateWhen, strategy, order, jitter, seed, renderFails, barred } = life;
-  const step = { escalateWhen, pollJitter: jitter };
+  const { escalateWhen, onUnknown, maxSubmissions, strategy, order, jitter, seed, renderFails, barred } = life;
+  const step = { escalateWhen, onUnknown, pollJitter: jitter, transportRetry: { maxSubmissions, baseMs: 1_000, capMs: 10_000 } };
   const world = openWorld({
     policy: examplePolicy({ policy: { strategy }, sms: step, email: step, order }), random: generator(seed), carriers: carriersOf(life),
     render: (channel) => (channel === renderFails ? { ok: false, reason: 'render_error' } : { ok: true, hash: 'b1946ac9' }),

@@ -2,6 +2,7 @@ import type { Channel, Instant } from '../../shared/domain/words.ts';
 import type { Command } from '../../shared/domain/decide.ts';
 import { decide } from '../../shared/domain/decide.ts';
 import { evolve } from '../../shared/domain/evolve.ts';
+import type { RetryOverrides } from '../../shared/domain/retry.ts';
 import type { Intent } from '../../shared/domain/lifecycle.ts';
 import { nextDecideAt } from '../../shared/domain/lifecycle.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
@@ -39,6 +40,9 @@ export interface World {
   poll: (channel: Channel, reading: StatusReading) => Decision;
   lookUp: (channel: Channel, result: LookUpResult) => Decision;
   close: () => Decision;
+  pause: () => Decision;
+  resume: () => Decision;
+  retry: (channel: Channel, overrides?: RetryOverrides) => Decision;
   attempt: (channel: Channel) => AttemptState;
   status: () => string;
   kinds: () => TransitionKind[];
@@ -104,6 +108,9 @@ export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, ren
     poll: (channel, reading) => run({ kind: 'record_status', attempt: attempt(channel).key, reading }),
     lookUp: (channel, result) => run({ kind: 'record_look_up', attempt: attempt(channel).key, result }),
     close: () => run({ kind: 'close', reason: 'taken' }),
+    pause: () => run({ kind: 'pause', reason: 'maintenance' }),
+    resume: () => run({ kind: 'resume', reason: 'done' }),
+    retry: (channel, overrides = {}) => run({ kind: 'retry', attempt: attempt(channel).key, reason: 'looked_at', overrides }),
     attempt,
     status: () => publicStatus(state),
     kinds: () => entries.map(({ transition }) => transition.kind),
@@ -124,6 +131,8 @@ export const unavailable: SubmitResult = { kind: 'provider_unavailable', reason:
 export const lost: SubmitResult = { kind: 'unknown', reason: 'lost_response', raw };
 export const abandoned: SubmitResult = { kind: 'abandoned', reason: 'start_too_late' };
 export const reads = (outcome: Extract<StatusReading, { kind: 'observed' }>['outcome']): StatusReading => ({ kind: 'observed', outcome, reason: null, raw });
+/** What corrects a delivery: the provider says that the message came back. */
+export const bounced: StatusReading = { kind: 'observed', outcome: 'undelivered', reason: 'carrier_failed', laterBounce: true, raw };
 export const notFound: StatusReading = { kind: 'not_found', raw };
 export const readFailed = (retryAfterMs: number | null = null) => ({ kind: 'read_failed' as const, reason: 'read_failed' as const, retryAfterMs, raw });
 export const found = (outcome: Extract<StatusReading, { kind: 'observed' }>['outcome'], providerMessageId = 'SM0001'): LookUpResult =>

@@ -173,3 +173,35 @@ describe('closing', () => {
     expect((await post(`/notifications/${rejected}/close`, { reason: 'taken' })).body).toMatchObject({ status: 409, code: 'not_open' });
   });
 });
+
+describe('pausing and resuming', () => {
+  it('pauses once: the first reason stands, asking again is a replay, and the view says so until it is resumed', async () => {
+    const eventId = String((await send(intent())).body.event_id);
+    const first = await post(`/notifications/${eventId}/pause`, { reason: 'wrong_person', actor: 'ada.moreno' });
+    expect(first).toMatchObject({ status: 200 });
+    expect(first.body).toEqual({ event_id: eventId, status: 'accepted', paused: true, reason: 'wrong_person', paused_at: expect.any(String), in_flight: false, replayed: false });
+    expect((await post(`/notifications/${eventId}/pause`, { reason: 'another' })).body).toEqual({ ...first.body, replayed: true });
+    expect((await get(`/notifications/${eventId}`)).body).toMatchObject({ paused: true, status: 'accepted', closed: null });
+    const resumed = await post(`/notifications/${eventId}/resume`, { reason: 'checked' });
+    expect(resumed.body).toEqual({ event_id: eventId, status: 'accepted', paused: false, replayed: false });
+    expect((await post(`/notifications/${eventId}/resume`, { reason: 'checked' })).body).toEqual({ ...resumed.body, replayed: true });
+    expect((await get(`/notifications/${eventId}`)).body.paused).toBe(false);
+  });
+
+  it('tells the history who paused it and why, and keeps a sentence out of it', async () => {
+    const eventId = String((await send(intent())).body.event_id);
+    await post(`/notifications/${eventId}/pause`, { reason: 'Ada says that it is not hers' });
+    const { body, text } = await get(`/notifications/${eventId}/history`);
+    expect((body.entries as { kind: string; details: unknown; actor: string }[]).at(-1)).toMatchObject({ kind: 'NotificationPaused', details: { reason: 'other', in_flight: false }, actor: expect.stringMatching(/^key:/) });
+    expect(text).not.toContain('Ada says');
+  });
+
+  it.each(['pause', 'resume'])('refuses to %s without a reason, for an address as the actor, of another tenant, and what is closed', async (how) => {
+    const eventId = String((await send(intent())).body.event_id);
+    expect((await post(`/notifications/${eventId}/${how}`, {})).body).toMatchObject({ status: 400, field: 'reason' });
+    expect((await post(`/notifications/${eventId}/${how}`, { reason: 'checked', actor: 'ada@example.com' })).body).toMatchObject({ status: 400, field: 'actor' });
+    expect((await postJson(`${intake.url}/notifications/${eventId}/${how}`, { reason: 'checked' }, { Authorization: `Bearer ${strangersKey}` })).status).toBe(404);
+    await post(`/notifications/${eventId}/close`, { reason: 'taken' });
+    expect((await post(`/notifications/${eventId}/${how}`, { reason: 'checked' })).body).toMatchObject({ status: 409, code: 'not_open', public_status: 'closed' });
+  });
+});

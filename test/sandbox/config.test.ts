@@ -6,6 +6,7 @@ describe('the configuration of the sandbox', () => {
     expect(readSandboxConfig({ SANDBOX_PORT: '' })).toEqual({
       httpPort: 3002, smtpPort: 2525, host: '127.0.0.1', receiptLogPath: undefined,
       accountSid: expect.stringMatching(/^AC[0-9a-f]{32}$/), authToken: 'sandbox-token',
+      sinchPlanId: 'sandbox-plan', sinchToken: 'sandbox-token', resendApiKey: 're_sandbox',
     });
   });
 

@@ -17,7 +17,7 @@ export const silentLog = (): Logger => createLogger({ level: 'silent', service: 
 const shipped = (folder: string): string => fileURLToPath(new URL(`../../${folder}`, import.meta.url));
 export const shippedPolicies = (): Policy[] => loadPolicies(shipped('policies'));
 
-export interface TestEngineSettings { url: string; now?: () => number; policies?: Policy[]; log?: Logger; poolSize?: number; onEnqueued?: () => void; ring?: string }
+export interface TestEngineSettings { url: string; now?: () => number; policies?: Policy[]; log?: Logger; poolSize?: number; onEnqueued?: () => void; ring?: string; carriers?: Engine['carriers'] }
 
 /** An engine on a real database, with the shipped templates and, unless others are given, the shipped policies. */
 export const createTestEngine = async (settings: TestEngineSettings): Promise<Engine & { close: () => Promise<void> }> => {
@@ -26,7 +26,7 @@ export const createTestEngine = async (settings: TestEngineSettings): Promise<En
   const templates = loadTemplates(shipped('templates')).map((template) => ({ name: template.name, version: template.version, definition: template }));
   await publishVersions(db, { policies: settings.policies ?? shippedPolicies(), templates, now: now() });
   const engine = createEngine({
-    db, ring: parseKeyRing(settings.ring ?? generateKeyRingText()), carriers: CARRIERS, sender: SENDER, log: settings.log ?? silentLog(), now,
+    db, ring: parseKeyRing(settings.ring ?? generateKeyRingText()), carriers: settings.carriers ?? CARRIERS, sender: SENDER, log: settings.log ?? silentLog(), now,
     ...(settings.onEnqueued ? { onEnqueued: settings.onEnqueued } : {}),
   });
   return { ...engine, close: () => db.close() };

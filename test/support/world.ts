@@ -12,6 +12,8 @@ import { readEntries } from '../../shared/ledger/reads.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { openQueueBackend } from '../../shared/queue/queue-backend.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
+import { carriersFor } from '../../shared/transports/carriers.ts';
+import type { TransportChoice } from '../../shared/transports/carriers.ts';
 import { openTransport } from '../../shared/transports/open-transports.ts';
 import { startCoordinator } from '../../services/coordinator/coordinator.ts';
 import type { Coordinator } from '../../services/coordinator/coordinator.ts';
@@ -20,11 +22,10 @@ import { startSandbox } from '../../services/sandbox/sandbox.ts';
 import type { RunningSandbox } from '../../services/sandbox/sandbox.ts';
 import type { TestBackend } from './backends.ts';
 import { createTestDatabase } from './test-database.ts';
+import { SANDBOX_ACCOUNT, sandboxProviders } from './sandbox-providers.ts';
 import { through } from './tcp-proxy.ts';
 import type { TcpProxy } from './tcp-proxy.ts';
 import { createTestEngine, urgentRequest } from './test-engine.ts';
-
-const SANDBOX = { accountSid: `AC${'0'.repeat(32)}`, authToken: 'token' };
 
 export interface World {
   engine: Engine;
@@ -57,7 +58,9 @@ export interface World {
   close: () => Promise<void>;
 }
 
-export interface WorldSettings { backend: TestBackend; policies?: Policy[]; providerTimeoutMs?: number; startAt?: number }
+export interface WorldSettings { backend: TestBackend; policies?: Policy[]; providerTimeoutMs?: number; startAt?: number; transports?: TransportChoice }
+
+const DEFAULT_TRANSPORTS: TransportChoice = { sms: 'twilio', email: 'smtp' };
 
 /** All services in this process on a real database and real queues, with the sandbox as provider and an injected clock. */
 export const openWorld = async (settings: WorldSettings): Promise<World> => {
@@ -69,9 +72,9 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   let paused = 0;
   let at = settings.startAt ?? Date.now();
   const now = (): number => at;
-  const sandbox = await startSandbox({ httpPort: 0, smtpPort: 0, ...SANDBOX, now });
+  const sandbox = await startSandbox({ httpPort: 0, smtpPort: 0, ...SANDBOX_ACCOUNT, now });
   const watchers = new Set<() => void>();
-  const base = await createTestEngine({ url: databaseThrough.url, now, ...(settings.policies ? { policies: settings.policies } : {}), onEnqueued: () => relay.wake() });
+  const base = await createTestEngine({ url: databaseThrough.url, now, carriers: carriersFor(settings.transports ?? DEFAULT_TRANSPORTS), ...(settings.policies ? { policies: settings.policies } : {}), onEnqueued: () => relay.wake() });
   const engine: Engine = {
     ...base,
     monotonic: () => performance.now() + paused,
@@ -84,10 +87,10 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const queue = openQueueBackend({
     databaseUrl: databaseThrough.url, roleName: 'tocsin_app', ...(redisThrough ? { redisUrl: redisThrough.url } : {}), onError: () => undefined,
   });
-  const relay = createRelay({ db: engine.db, queue, now, log: engine.log });
+  const relay = createRelay({ ledger: engine.ledger, queue, now, log: engine.log });
   const providerTimeoutMs = settings.providerTimeoutMs ?? 1_000;
   const transports = (['sms', 'email'] as const).map((channel) => openTransport(channel, {
-    twilio: { baseUrl: sandbox.httpUrl, ...SANDBOX }, smtpUrl: sandbox.smtpUrl, timeoutMs: providerTimeoutMs, now,
+    ...sandboxProviders(sandbox, settings.transports ?? DEFAULT_TRANSPORTS), timeoutMs: providerTimeoutMs, now,
   }));
   const common = { engine, queue, relay, providerTimeoutMs, submitStartWithinMs: 2_000 };
   const workers = transports.map((transport) => startDelivery({ ...common, channel: transport.channel, transport, concurrency: 8, actor: `delivery-${transport.channel}` }));

@@ -1,10 +1,13 @@
 import type net from 'node:net';
 import { performance } from 'node:perf_hooks';
-import { describe, expect, it, test } from '@jest/globals';
-import { createSmtpTransport } from '../../shared/transports/smtp/client.ts';
-import type { SubmitRequest, Transport } from '../../shared/transports/transport.ts';
-import { createTwilioTransport } from '../../shared/transports/twilio/client.ts';
+import { afterEach, beforeEach, describe, expect, it, test } from '@jest/globals';
+import type { RunningSandbox } from '../../services/sandbox/sandbox.ts';
+import { PROVIDERS } from '../../shared/transports/carriers.ts';
+import type { Transport } from '../../shared/transports/transport.ts';
+import { stoppedClock } from '../sandbox/support.ts';
+import { startSandboxFor } from '../support/sandbox-providers.ts';
 import { closedPort, startTcpServer } from './http-server.ts';
+import { submission, SUBJECTS } from './subjects.ts';
 
 /** What every transport promises, whatever its provider does. */
 const LIMIT_MS = 200;
@@ -35,35 +38,27 @@ const behaviours: [string, Behaviour][] = [
   ['greets and never goes on', (socket) => { socket.write('220 hello\r\n'); }],
 ];
 
-interface Subject { name: string; at: (port: number) => Transport; message: SubmitRequest['message'] }
-const subjects: Subject[] = [
-  {
-    name: 'twilio',
-    at: (port) => createTwilioTransport({
-      baseUrl: `http://127.0.0.1:${port}`, accountSid: 'AC1', authToken: 'secret', timeoutMs: LIMIT_MS, now: () => 0,
-    }),
-    message: { channel: 'sms', to: '+12025550101', from: '+12025550199', text: 'hello' },
-  },
-  {
-    name: 'smtp',
-    at: (port) => createSmtpTransport({ url: `smtp://127.0.0.1:${port}`, timeoutMs: LIMIT_MS, maxConnections: 1 }),
-    message: { channel: 'email', to: 'a@example.com', from: 'b@example.com', mime: 'Subject: x\r\n\r\nhi\r\n' },
-  },
-];
-
 const elapsed = async <T>(work: Promise<T>): Promise<{ result: T; ms: number }> => {
   const from = performance.now();
   return { result: await work, ms: performance.now() - from };
 };
 
-describe.each(subjects)('the $name transport', ({ name, at, message }) => {
-  const request = (mayStart = () => true): SubmitRequest => ({ attemptKey: 'evt_01KB7Y0000ABCDEFGHJKMNPQRS.sms.1', message, mayStart });
+it('covers every transport there is', () => expect(SUBJECTS.map(({ name }) => name).sort()).toEqual(Object.keys(PROVIDERS).sort()));
 
-  it('goes by its name and its channel', async () => {
+describe.each(SUBJECTS)('the $name transport', (subject) => {
+  const { name, channel } = subject;
+  const at = (port: number) => subject.at(port, LIMIT_MS);
+  const request = (mayStart?: () => boolean) => submission(subject.message('01'), mayStart);
+
+  it('goes by its name and its channel, and can what it declares', async () => {
     const transport = at(1);
-    expect([transport.name, transport.channel]).toEqual([name, message.channel]);
-    expect(transport.capabilities.statusByPoll).toBe(transport.readStatus !== undefined);
-    expect(transport.capabilities.reconcile === 'none').toBe(transport.lookUp === undefined);
+    const { reconcile, dedup, statusByPoll, evidence } = transport.capabilities;
+    expect([transport.name, transport.channel]).toEqual([name, channel]);
+    expect(transport.capabilities).toEqual(PROVIDERS[name].capabilities);
+    expect(statusByPoll).toBe(transport.readStatus !== undefined);
+    expect(reconcile === 'reference' || reconcile === 'heuristic').toBe(transport.lookUp !== undefined);
+    expect(reconcile === 'replay').toBe(dedup === 'replay');
+    expect(evidence === 'none').toBe(!statusByPoll);
     await transport.close();
   });
 
@@ -77,6 +72,11 @@ describe.each(subjects)('the $name transport', ({ name, at, message }) => {
       const reading = await elapsed(transport.readStatus({ attemptKey: 'k', providerMessageId: 'SM1', to: '' }));
       expect(reading.result.kind).toBe('read_failed');
       expect(reading.ms).toBeLessThan(LIMIT_MS + SLACK_MS);
+    }
+    if (transport.lookUp) {
+      const found = await elapsed(transport.lookUp({ attemptKey: 'k', reference: 'NPQRSS1', to: '', from: '', submissionStartedAt: 0 }));
+      expect(found.result.kind).toBe('read_failed');
+      expect(found.ms).toBeLessThan(LIMIT_MS + SLACK_MS);
     }
     expect((await elapsed(transport.close())).ms).toBeLessThan(SLACK_MS);
     await server.close();
@@ -123,8 +123,8 @@ describe.each(subjects)('the $name transport', ({ name, at, message }) => {
 
   it('refuses a message of another channel as the mistake it is', async () => {
     const transport = at(1);
-    const other = subjects.find((subject) => subject.name !== name)?.message as SubmitRequest['message'];
-    await expect(transport.submit({ ...request(), message: other })).rejects.toThrow('only');
+    const other = SUBJECTS.find((candidate) => candidate.channel !== channel) ?? subject;
+    await expect(transport.submit({ ...request(), message: other.message('01') })).rejects.toThrow('only');
     await transport.close();
   });
 
@@ -137,5 +137,110 @@ describe.each(subjects)('the $name transport', ({ name, at, message }) => {
     await Promise.all([...server.sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
     expect(server.sockets.size).toBe(0);
     await server.close();
+  });
+});
+
+describe.each(SUBJECTS)('the $name transport at its stand-in', (subject) => {
+  const { name, channel } = subject;
+  let sandbox: RunningSandbox;
+  let transport: Transport;
+  let clock: ReturnType<typeof stoppedClock>;
+  beforeEach(async () => {
+    clock = stoppedClock();
+    sandbox = await startSandboxFor({ now: clock.now });
+    transport = subject.inSandbox(sandbox, 1_000);
+  });
+  afterEach(async () => {
+    await transport.close();
+    await sandbox.close();
+  });
+  const submitTo = (ending: string) => transport.submit(submission(subject.message(ending)));
+  const submitAs = async (script: unknown[]) => {
+    expect(sandbox.setScenario(subject.message('50').to, script)).toBeNull();
+    return submitTo('50');
+  };
+  const { reconcile, dedup, statusByPoll } = PROVIDERS[name].capabilities;
+
+  it('hands over one message, byte for byte the same each time, under the attempt key', async () => {
+    expect(await submitTo('50')).toMatchObject({ kind: 'accepted', providerMessageId: expect.any(String) });
+    const [first] = sandbox.messages();
+    expect(first).toMatchObject({ channel, to: subject.message('50').to, attempt_key: submission(subject.message('50')).attemptKey });
+    await submitTo('50');
+    const hashes = [...sandbox.messages(), ...sandbox.refused()].map((message) => message.content_sha256);
+    expect(new Set(hashes)).toEqual(new Set([first?.content_sha256]));
+    expect(hashes).toHaveLength(2);
+  });
+
+  test.each([
+    ['a refused recipient ends it', [{ submit: 'reject' }], { kind: 'rejected', reason: 'invalid_destination' }],
+    ['a throttle is no failure', [{ submit: 'throttle', retryAfter: 7 }], { kind: 'deferred' }],
+    ['a lost answer leaves it unknown', [{ submit: 'lose_response' }], { kind: 'unknown', reason: 'lost_response' }],
+    ['silence leaves it unknown', [{ submit: 'hang', accepted: true }], { kind: 'unknown', reason: 'request_timeout' }],
+    ['nonsense leaves it unknown', [{ submit: 'nonsense', accepted: true }], { kind: 'unknown', reason: 'answer_not_understood' }],
+  ])('%s', async (_name, script, result) => {
+    expect(await submitAs(script)).toMatchObject(result);
+    expect(sandbox.messages().length + sandbox.refused().length).toBe(1);
+  });
+
+  it('never takes an error after the fact for a refusal', async () => {
+    const result = await submitAs([{ submit: 'fail_after_accept' }]);
+    // a mail server's refusal after the data is definite by the protocol, so that a message may come twice there
+    expect(result.kind).toBe(name === 'smtp' ? 'deferred' : 'unknown');
+  });
+
+  it('does not lose an attempt to a port that is closed for a while', async () => {
+    await sandbox.setOutage('sms', 'closed');
+    await sandbox.setOutage('email', 'closed');
+    expect(await submitTo('50')).toMatchObject({ kind: 'deferred', reason: 'connection_refused' });
+    await sandbox.setOutage('email', 'off');
+    await sandbox.setOutage('sms', 'off');
+    expect(await submitTo('50')).toMatchObject({ kind: 'accepted' });
+    expect(sandbox.messages()).toHaveLength(1);
+  });
+
+  if (statusByPoll) describe('that tells statuses', () => {
+    const statusOf = async (id: string, to = subject.message('01').to) => transport.readStatus?.({ attemptKey: 'k', providerMessageId: id, to });
+    const idOf = async (ending: string): Promise<string> => {
+      const result = await submitTo(ending);
+      return result.kind === 'accepted' ? result.providerMessageId : '';
+    };
+
+    it.each([['01', 'delivered'], ['02', 'undelivered'], ['03', 'accepted'], ['04', 'accepted']])('%s is %s in the end', async (ending, outcome) => {
+      const id = await idOf(ending);
+      expect(await statusOf(id, subject.message(ending).to)).toMatchObject({ kind: 'observed', outcome: 'pending' });
+      clock.advance(10_000);
+      expect(await statusOf(id, subject.message(ending).to)).toMatchObject({ kind: 'observed', outcome });
+    });
+
+    it('knows a status also where the address has been erased', async () => {
+      const id = await idOf('01');
+      clock.advance(10_000);
+      expect(await statusOf(id, '')).toMatchObject({ kind: 'observed', outcome: 'delivered' });
+    });
+
+    it('does not know an id it never gave', async () => expect(await statusOf('nobody')).toMatchObject({ kind: 'not_found' }));
+
+    it('takes a failed read for no evidence, a 404 for not yet visible, and a new word for unknown', async () => {
+      sandbox.setScenario(subject.message('01').to, [{ readFails: 1, httpStatus: 429, retryAfter: 3 }, { notFoundTimes: 1 }, { status: 'teleported' }]);
+      const id = await idOf('01');
+      expect(await statusOf(id)).toMatchObject({ kind: 'read_failed', reason: 'rate_limited', retryAfterMs: 3_000 });
+      expect(await statusOf(id)).toMatchObject({ kind: 'not_found' });
+      expect(await statusOf(id)).toMatchObject({ kind: 'observed', outcome: 'unknown', reason: 'status_not_recognised' });
+    });
+  });
+
+  if (reconcile === 'reference' || reconcile === 'heuristic') it('finds by our reference what was accepted without an answer, and nothing that was not', async () => {
+    const look = () => transport.lookUp?.({ ...submission(subject.message('07')), reference: 'NPQRSS1', to: subject.message('07').to, from: '+12025550199', submissionStartedAt: clock.now() - 1_000 });
+    expect(await look()).toEqual({ kind: 'none' });
+    expect(await submitTo('07')).toMatchObject({ kind: 'unknown' });
+    expect(await look()).toMatchObject({ kind: 'found', providerMessageId: sandbox.messages()[0]?.id });
+    await submitTo('07');
+    expect(await look()).toEqual({ kind: 'several', matches: 2 });
+  });
+
+  if (dedup === 'replay') it('learns by submitting again what was accepted without an answer, and sends nothing twice', async () => {
+    expect(await submitTo('07')).toMatchObject({ kind: 'unknown' });
+    expect(await submitTo('07')).toMatchObject({ kind: 'accepted', providerMessageId: sandbox.messages()[0]?.id });
+    expect(sandbox.messages()).toHaveLength(1);
   });
 });

@@ -1,4 +1,4 @@
-import { CARRIERS } from '../carriers.ts';
+import { PROVIDERS } from '../carriers.ts';
 import type { Transport } from '../transport.ts';
 import { createSmtpPool } from './pool.ts';
 import { openSession } from './session.ts';
@@ -45,7 +45,7 @@ export const createSmtpTransport = ({ url, timeoutMs, maxConnections, name }: Sm
   });
   const inFlight = new Set<Promise<unknown>>();
   return {
-    ...CARRIERS.email,
+    ...PROVIDERS.smtp,
     channel: 'email',
     submit: async (request) => {
       const submission = submit(pool, request, timeoutMs);

@@ -1,4 +1,4 @@
-import { CARRIERS } from '../carriers.ts';
+import { PROVIDERS } from '../carriers.ts';
 import type { Transport } from '../transport.ts';
 import type { TwilioSettings } from './api.ts';
 import { createTwilioApi } from './api.ts';
@@ -13,7 +13,7 @@ import { submit } from './submit.ts';
 export const createTwilioTransport = (settings: TwilioSettings): Transport & Required<Pick<Transport, 'readStatus' | 'lookUp'>> => {
   const api = createTwilioApi(settings);
   return {
-    ...CARRIERS.sms,
+    ...PROVIDERS.twilio,
     channel: 'sms',
     submit: (request) => submit(api, request),
     readStatus: (request) => readStatus(api, request),

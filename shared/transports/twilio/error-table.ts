@@ -1,9 +1,8 @@
-import type { ReasonCode } from '../../domain/reasons.ts';
-
-/** What an error of the provider means for a submission; each class is one kind of `SubmitResult`. */
-export type ErrorClass = 'rejected' | 'suppressed' | 'deferred' | 'unavailable_auth' | 'unavailable_account' | 'unknown';
-
-export interface ErrorMeaning { class: ErrorClass; reason: ReasonCode }
+import { jsonOf } from '../http/answer.ts';
+import type { ErrorMeaning } from '../http/error-meaning.ts';
+import { meaningOfHttpRefusal, REFUSED } from '../http/error-meaning.ts';
+import type { ErrorReader } from '../http/read.ts';
+import { codeOf } from './message-resource.ts';
 
 /** Twilio's error codes, in an error answer or inside a message resource (source: docs/providers.md, Errors). */
 export const TWILIO_ERRORS: Readonly<Record<number, ErrorMeaning>> = {
@@ -26,30 +25,15 @@ export const TWILIO_ERRORS: Readonly<Record<number, ErrorMeaning>> = {
   20500: { class: 'unknown', reason: 'provider_error' },
 };
 
-/** HTTP statuses of a refused request whose code says nothing more precise. */
-const HTTP_ERRORS: Readonly<Record<number, ErrorMeaning>> = {
-  401: { class: 'unavailable_auth', reason: 'provider_auth' },
-  // the server gave up waiting for the request, or says so: how much of it was used cannot be told
-  408: { class: 'unknown', reason: 'provider_error' },
-  429: { class: 'deferred', reason: 'rate_limited' },
-};
-
-const REFUSED: ErrorMeaning = { class: 'rejected', reason: 'refused_by_provider' };
-const AMBIGUOUS: ErrorMeaning = { class: 'unknown', reason: 'provider_error' };
-const NOT_UNDERSTOOD: ErrorMeaning = { class: 'unknown', reason: 'answer_not_understood' };
-
-/**
- * The meaning of an answer other than 2xx. 5xx is ambiguous whatever its body says, for the message may have been created. A
- * redirect is ambiguous too: it may follow processing (303), and it is never followed.
- */
-export const meaningOfRefusal = (httpStatus: number, code: number | null): ErrorMeaning => {
-  if (httpStatus >= 500) return AMBIGUOUS;
-  if (httpStatus < 400) return NOT_UNDERSTOOD;
-  return meaningOfCode(code) ?? HTTP_ERRORS[httpStatus] ?? REFUSED;
-};
+/** The meaning of an answer other than 2xx. */
+export const meaningOfRefusal = (httpStatus: number, code: number | null): ErrorMeaning => meaningOfHttpRefusal(httpStatus, meaningOfCode(code));
 
 /** The meaning of an error code inside a 2xx answer: the error, though the status line says otherwise. */
 export const meaningOfInnerError = (code: number): ErrorMeaning => meaningOfCode(code) ?? REFUSED;
 
 /** The row of a code; null where the table has none. */
 export const meaningOfCode = (code: number | null): ErrorMeaning | null => (code === null ? null : TWILIO_ERRORS[code] ?? null);
+
+export const TWILIO_ERROR_READER: ErrorReader = {
+  codeOf: (json) => codeOf(json?.code), meaningOf: (answer) => meaningOfRefusal(answer.httpStatus, codeOf(jsonOf(answer)?.code)),
+};

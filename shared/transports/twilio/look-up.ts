@@ -1,11 +1,14 @@
 import { performance } from 'node:perf_hooks';
 import type { LookUpResult } from '../../domain/provider-answers.ts';
+import type { Answered } from '../http/answer.ts';
+import { rawOf } from '../http/answer.ts';
+import type { ReadFailed } from '../http/read.ts';
+import { notUnderstood } from '../http/read.ts';
 import type { LookUpRequest } from '../transport.ts';
 import type { TwilioApi } from './api.ts';
 import type { MessageResource } from './message-resource.ts';
-import { messageOf, rawOf } from './message-resource.ts';
-import type { Answered, ReadFailed } from './read.ts';
-import { notUnderstood, read } from './read.ts';
+import { messageOf } from './message-resource.ts';
+import { read } from './read.ts';
 import { meaningOfMessage } from './status-table.ts';
 
 /** By how much the provider's clock, which counts whole seconds, may be behind ours. */

@@ -1,9 +1,11 @@
 import type { StatusReading } from '../../domain/provider-answers.ts';
+import { rawOf } from '../http/answer.ts';
+import { notUnderstood } from '../http/read.ts';
 import type { StatusRequest } from '../transport.ts';
 import type { TwilioApi } from './api.ts';
 import { MAX_BODY_BYTES } from './api.ts';
-import { messageOf, rawOf } from './message-resource.ts';
-import { notUnderstood, read } from './read.ts';
+import { messageOf } from './message-resource.ts';
+import { read } from './read.ts';
 import { meaningOfMessage } from './status-table.ts';
 
 /** One `GET Messages/{sid}.json`. */

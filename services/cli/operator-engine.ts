@@ -1,0 +1,32 @@
+import { readKeysText } from '../../shared/config/cli-config.ts';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { createEngine } from '../../shared/delivery/engine.ts';
+import { createDatabaseClock } from '../../shared/ledger/database-clock.ts';
+import { parseKeyRing } from '../../shared/security/key-ring.ts';
+import { REDACT_PATHS } from '../../shared/security/redact.ts';
+import { createLogger } from '../../shared/telemetry/logger.ts';
+import { CARRIERS } from '../../shared/transports/carriers.ts';
+import type { Input } from './command.ts';
+import type { Io } from './io.ts';
+import { withLedger } from './ledger-session.ts';
+import { UsageError } from './refusal.ts';
+
+/**
+ * Works on the database's ledger through the same decider as everyone else, and closes it afterwards. It knows neither senders nor
+ * carriers of the deployment, so nothing may be planned with it: the coordinator does that.
+ */
+export const withEngine = <Answer>(io: Io, work: (engine: Engine) => Promise<Answer>): Promise<Answer> => withLedger(io, async (db, config) => {
+  const clock = createDatabaseClock(db);
+  await clock.refresh();
+  return work(createEngine({
+    db, ring: parseKeyRing(readKeysText(io.env, config)), carriers: CARRIERS, sender: { sms: '', email: '' }, now: clock.now,
+    log: createLogger({ level: 'silent', service: 'cli', redactPaths: REDACT_PATHS }),
+  }));
+});
+
+/** Who acts, as the ledger will say. @throws UsageError where it is no plain name: the ledger is for ever, and clear text. */
+export const actorOf = (input: Input): string => {
+  const actor = input.text('actor') ?? 'cli';
+  if (!/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/.test(actor)) throw new UsageError('--actor must be a short name of letters, digits, . _ : or -, since the ledger keeps it for ever', '--actor');
+  return actor;
+};

@@ -1,0 +1,31 @@
+import type { Accepted, NewNotification } from './accept-group.ts';
+import type { Appender } from './appender.ts';
+import type { OutboxRow, PollClaim } from './claims.ts';
+import type { Loaded, Loader } from './load.ts';
+
+/**
+ * All that the use cases ask of a ledger. Postgres keeps it in production; the simulation keeps it in memory under the same
+ * constraints, and one conformance suite holds both to it. Every call may reject because the ledger is away
+ * (`isDatabaseAway`): what was asked may then have happened or not.
+ */
+export interface LedgerPort {
+  /** One notification; null where there is none. */
+  load: Loader;
+  /** True where the append won, false where the version had moved on. */
+  append: Appender;
+  accept: (one: NewNotification) => Promise<Accepted>;
+  findByIdempotencyKey: (tenant: string, idempotencyKey: string) => Promise<{ eventId: string; requestFingerprint: Buffer } | null>;
+  /** The tenant of a notification; null where there is none. */
+  tenantOf: (eventId: string) => Promise<string | null>;
+  /** Notifications at which a decision is due at `now`, the longest overdue first. */
+  loadDueDecisions: (now: number, limit: number) => Promise<Loaded[]>;
+  /** Takes due polls under a lease; a poll whose worker dies is due again after it. */
+  leaseDuePolls: (lease: { now: number; leaseUntil: number; limit: number }) => Promise<PollClaim[]>;
+  /** The next instant at which a decision or a poll is due; null where nothing is. */
+  nextDueAt: (now: number) => Promise<number | null>;
+  /** Hands outbox rows over and removes them once they are enqueued; returns how many were moved. */
+  moveOutbox: (limit: number, enqueue: (rows: OutboxRow[]) => Promise<void>) => Promise<number>;
+  /** Records that a duty has just finished. */
+  beat: (duty: string, now: number) => Promise<void>;
+  lastBeatAt: (duty: string) => Promise<number | null>;
+}

@@ -1,0 +1,23 @@
+import { createAcceptor, findByIdempotencyKey } from './accept-group.ts';
+import { createAppender } from './appender.ts';
+import { leaseDuePolls, loadDueDecisions, moveOutbox, nextDueAt } from './claims.ts';
+import type { Database } from './database.ts';
+import { beat, lastBeatAt } from './heartbeat.ts';
+import type { LedgerPort } from './ledger-port.ts';
+import { createLoader } from './load.ts';
+import { tenantOf } from './reads.ts';
+
+/** The ledger of a process on Postgres: loads, appends and acceptances asked for at the same time share a statement. */
+export const createPostgresLedger = (db: Database): LedgerPort => ({
+  load: createLoader(db),
+  append: createAppender(db),
+  accept: createAcceptor(db),
+  findByIdempotencyKey: (tenant, idempotencyKey) => findByIdempotencyKey(db, tenant, idempotencyKey),
+  tenantOf: (eventId) => tenantOf(db, eventId),
+  loadDueDecisions: (now, limit) => loadDueDecisions(db, now, limit),
+  leaseDuePolls: (lease) => leaseDuePolls(db, lease),
+  nextDueAt: (now) => nextDueAt(db, now),
+  moveOutbox: (limit, enqueue) => moveOutbox(db, limit, enqueue),
+  beat: (duty, now) => beat(db, duty, now),
+  lastBeatAt: (duty) => lastBeatAt(db, duty),
+});

@@ -1,0 +1,38 @@
+import type { PublicKey } from '../security/signing-key.ts';
+import { NO_CHECKPOINT_HASH, checkpointHash, isSigned, readBody } from './checkpoint.ts';
+import type { Checkpoint, CheckpointBody } from './checkpoint.ts';
+import type { StoredCheckpoint } from './checkpoint-read.ts';
+import type { Faults } from './verify-fault.ts';
+
+/** Follows one chain of checkpoints, that of the table or that of a file; checks each by itself and against the one before. */
+export interface CheckpointChain {
+  /** What the checkpoint says; null where it cannot be read. */
+  next: (one: Checkpoint & Partial<StoredCheckpoint>) => CheckpointBody | null;
+}
+
+/** `keys` null: signatures cannot be checked, since no key is known. */
+export const followCheckpoints = ({ where, faults, keys }: { where: 'checkpoint' | 'checkpoint file'; faults: Faults; keys: readonly PublicKey[] | null }): CheckpointChain => {
+  let sequence = 0;
+  let previous: Buffer = NO_CHECKPOINT_HASH;
+  return {
+    next: (one) => {
+      const at = { checkpoint: one.sequence };
+      const gap = one.sequence !== sequence + 1;
+      if (gap) faults.add({ checkpoint: sequence + 1 }, `${where}.sequence`, one.sequence === sequence + 2 ? `checkpoint ${sequence + 1} is missing` : `checkpoints ${sequence + 1} to ${one.sequence - 1} are missing`);
+      else if (!one.prevHash.equals(previous)) faults.add(at, `${where}.prev_hash`, 'is not the hash of the checkpoint before');
+      if (!checkpointHash(one.prevHash, one.body).equals(one.hash)) faults.add(at, `${where}.body`, 'its hash does not cover this text: body or hash was changed');
+      if (keys && !isSigned(one, keys)) faults.add(at, `${where}.signature`, 'is not one of a key of this deployment: the checkpoint was made by someone else, or changed');
+      sequence = one.sequence;
+      previous = one.hash;
+      const body = readBody(one.body);
+      if (body === null) faults.add(at, `${where}.body`, 'is not the text of a checkpoint');
+      else {
+        if (body.sequence !== one.sequence) faults.add(at, `${where}.sequence`, 'is not the one in the text');
+        if (one.minuteAt !== undefined && one.minuteAt !== body.minute_at) faults.add(at, `${where}.minute_at`, 'is not the one in the text');
+        if (one.part !== undefined && one.part !== body.part) faults.add(at, `${where}.part`, 'is not the one in the text');
+        if (one.snapshot !== undefined && one.snapshot !== body.snapshot) faults.add(at, `${where}.snapshot`, 'is not the one in the text');
+      }
+      return body;
+    },
+  };
+};

@@ -1,0 +1,41 @@
+import type { RawAnswer } from '../../domain/provider-answers.ts';
+import type { Instant } from '../../domain/words.ts';
+import type { CallOutcome } from './client.ts';
+
+export type Answered = Extract<CallOutcome, { kind: 'answered' }>;
+export type Json = Record<string, unknown>;
+
+/** Provider text kept as evidence is cut to this many characters. */
+const RAW_TEXT_CHARS = 2_000;
+
+/** A text that says something; a value of another type counts as absent. */
+export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** A date in any form `Date.parse` reads; null for everything else. */
+export const instantOf = (value: unknown): Instant | null => {
+  const at = typeof value === 'string' ? Date.parse(value) : NaN;
+  return Number.isNaN(at) ? null : at;
+};
+
+/** The value as a JSON object; null where it is none. */
+export const objectOf = (value: unknown): Json | null =>
+  (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : null);
+
+/** The JSON object in an answer; null where it is none or too long. */
+export const jsonOf = (answer: Answered): Json | null => {
+  try {
+    return objectOf(JSON.parse(answer.body ?? ''));
+  } catch {
+    return null;
+  }
+};
+
+/** The evidence to seal: HTTP status, the provider's code or raw status, and the start of its text. */
+export const rawOf = (answer: Answered, code: number | string | null): RawAnswer => ({
+  httpStatus: answer.httpStatus,
+  ...(code === null ? {} : { code: String(code) }),
+  ...(answer.body === null ? {} : { text: answer.body.slice(0, RAW_TEXT_CHARS) }),
+});
+
+/** Whether the status line says that the request was carried out. */
+export const isSuccess = (answer: Answered): boolean => answer.httpStatus >= 200 && answer.httpStatus <= 299;

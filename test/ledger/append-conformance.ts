@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
+import { inputFor } from '../../shared/delivery/decide-and-append.ts';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { decide } from '../../shared/domain/decide.ts';
+import type { Command } from '../../shared/domain/decide.ts';
+import type { OutboxRow } from '../../shared/ledger/claims.ts';
+import type { Append } from '../../shared/ledger/rows.ts';
+import { toAppend } from '../../shared/ledger/rows.ts';
+import { urgentRequest } from '../support/test-engine.ts';
+
+/** A ledger under test, empty at first, with its clock in the hand of the suite. */
+export interface Candidate { engine: Engine; setNow: (at: number) => void; close: () => Promise<void> }
+
+const START = Date.UTC(2026, 10, 20, 12);
+const sms = (eventId: string): string => `${eventId}.sms.1`;
+
+/** What every ledger must do, whatever it is kept in: run against Postgres, and against the twin that the simulation uses. */
+export const appendConformance = (name: string, open: () => Promise<Candidate>): void => {
+  describe(`the ledger ${name}`, () => {
+    let candidate: Candidate;
+    beforeAll(async () => { candidate = await open(); });
+    afterAll(async () => { await candidate.close(); });
+
+    const ledger = () => candidate.engine.ledger;
+    const acceptOne = async (at = START): Promise<string> => {
+      candidate.setNow(at);
+      const outcome = await acceptNotification(candidate.engine, urgentRequest());
+      if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
+      return outcome.eventId;
+    };
+    const loaded = async (eventId: string) => {
+      const found = await ledger().load(eventId);
+      if (!found) throw new Error('not loaded');
+      return found;
+    };
+    const decided = async (eventId: string, command: Command, requestId = 'r'): Promise<Append> => {
+      const before = await loaded(eventId);
+      const bound = await candidate.engine.versions.bind(before.state.purpose, before.state.policyVersion);
+      const decision = decide(command, before.state, inputFor(candidate.engine, before, bound));
+      return toAppend(decision, { before: before.state, prevHash: before.headHash, provenance: { actor: 'test', requestId } });
+    };
+    const startOf = (eventId: string, requestId?: string): Promise<Append> => decided(eventId, { kind: 'start_submission', attempt: sms(eventId) }, requestId);
+    const submitted = async (eventId: string, providerMessageId = `M-${eventId}`): Promise<void> => {
+      expect(await ledger().append(await startOf(eventId))).toBe(true);
+      expect(await ledger().append(await decided(eventId, { kind: 'record_submission', attempt: sms(eventId), submission: 1, result: { kind: 'accepted', providerMessageId } }))).toBe(true);
+    };
+    /** An append that only a mistake could make; refused, it must leave everything as it was. */
+    const refused = async (eventId: string, forge: (append: Append) => Append, why: RegExp): Promise<void> => {
+      const before = await loaded(eventId);
+      await expect(ledger().append(forge(await startOf(eventId)))).rejects.toThrow(why);
+      expect(await loaded(eventId)).toEqual(before);
+      expect(await ledger().append(await startOf(eventId))).toBe(true);
+    };
+    const withAttempt = (append: Append, change: Record<string, unknown>): Append => ({
+      ...append, rows: { ...append.rows, attempts: [...append.rows.attempts, { ...append.rows.attempts[0], ...change }] },
+    });
+    const withEntry = (append: Append, change: Record<string, unknown>): Append => ({
+      ...append, rows: { ...append.rows, entries: append.rows.entries.map((entry) => ({ ...entry, ...change })) },
+    });
+
+    test('accepts once under a key, and tells what stands there to whoever comes again', async () => {
+      candidate.setNow(START);
+      const request = urgentRequest();
+      const first = await acceptNotification(candidate.engine, request);
+      const again = await acceptNotification(candidate.engine, request);
+      const other = await acceptNotification(candidate.engine, { ...request, fingerprintOf: { another: true } });
+      const { eventId } = first as { eventId: string };
+      expect([again, other]).toEqual([{ kind: 'replayed', eventId }, { kind: 'conflict', eventId }]);
+      expect(await ledger().findByIdempotencyKey('default', request.idempotencyKey)).toMatchObject({ eventId });
+      expect(await ledger().findByIdempotencyKey('another', request.idempotencyKey)).toBeNull();
+      expect([await ledger().tenantOf(eventId), await ledger().tenantOf('evt_none')]).toEqual(['default', null]);
+    });
+
+    test('of appends decided on one version lets one win, in whatever order they come', async () => {
+      const eventId = await acceptOne();
+      const rivals = [await startOf(eventId, 'one'), await startOf(eventId, 'two'), await startOf(eventId, 'three')];
+      const won = await Promise.all(rivals.map((append) => ledger().append(append)));
+      expect(won.filter(Boolean)).toHaveLength(1);
+      expect((await loaded(eventId)).state.version).toBe((rivals[0] as Append).version);
+    });
+
+    test('refuses a second live attempt of a channel', async () => {
+      const eventId = await acceptOne();
+      await refused(eventId, (append) => withAttempt(append, { attempt_key: `${eventId}.sms.2`, sequence: 2, step: 7, state: 'queued' }), /attempt_one_live/);
+    });
+
+    test('refuses a step planned twice by policy', async () => {
+      const eventId = await acceptOne();
+      await refused(eventId, (append) => withAttempt(append, { attempt_key: `${eventId}.email.1`, channel: 'email', step: 0, state: 'queued' }), /attempt_step_once/);
+    });
+
+    test('refuses one provider message for two attempts', async () => {
+      const [first, second] = [await acceptOne(), await acceptOne()];
+      await submitted(first, 'M-the-same');
+      expect(await ledger().append(await startOf(second))).toBe(true);
+      const stolen = await decided(second, { kind: 'record_submission', attempt: sms(second), submission: 1, result: { kind: 'accepted', providerMessageId: 'M-the-same' } });
+      await expect(ledger().append(stolen)).rejects.toThrow(/attempt_provider_message/);
+    });
+
+    test('refuses an entry that skips a version', async () => {
+      const eventId = await acceptOne();
+      await refused(eventId, (append) => withEntry(append, { version: append.version + 4 }), /chain/);
+    });
+
+    test('refuses an entry whose hash does not cover its text', async () => {
+      const eventId = await acceptOne();
+      await refused(eventId, (append) => withEntry(append, { body: '{}' }), /check/);
+    });
+
+    test('refuses an entry that chains to another than the one before', async () => {
+      const [eventId, other] = [await acceptOne(), await acceptOne()];
+      const foreign = await startOf(other);
+      await refused(eventId, (append) => withEntry(append, { body: foreign.rows.entries[0]?.['body'], prev_hash: foreign.rows.entries[0]?.['prev_hash'], hash: foreign.rows.entries[0]?.['hash'] }), /chain/);
+    });
+
+    test('lists what is due by then, the longest overdue first, and tells the next instant', async () => {
+      const later = START + 3_600_000;
+      const first = await acceptOne(later);
+      const second = await acceptOne(later + 200);
+      const requeueAt = (await loaded(first)).state.attempts[0]?.requeueAt as number;
+      const dueOf = async (at: number): Promise<string[]> => (await ledger().loadDueDecisions(at, 500)).map((one) => one.eventId).filter((id) => id === first || id === second);
+      expect(await dueOf(requeueAt - 1)).toEqual([]);
+      expect(await dueOf(requeueAt)).toEqual([first]);
+      expect(await dueOf(requeueAt + 200)).toEqual([first, second]);
+      expect(await ledger().nextDueAt(later)).toBeLessThanOrEqual(requeueAt);
+    });
+
+    test('hands out a poll once until its lease ends, and again after the next append', async () => {
+      const eventId = await acceptOne(START + 7_200_000);
+      await submitted(eventId);
+      const pollAt = (await loaded(eventId)).state.attempts[0]?.nextPollAt as number;
+      const lease = async (now: number): Promise<string[]> =>
+        (await ledger().leaseDuePolls({ now, leaseUntil: now + 20_000, limit: 500 })).map((claim) => claim.attemptKey).filter((key) => key === sms(eventId));
+      expect(await lease(pollAt - 1)).toEqual([]);
+      expect(await lease(pollAt)).toEqual([sms(eventId)]);
+      expect(await lease(pollAt + 19_999)).toEqual([]);
+      expect(await lease(pollAt + 20_000)).toEqual([sms(eventId)]);
+      candidate.setNow(pollAt + 20_500);
+      await ledger().append(await decided(eventId, { kind: 'record_status', attempt: sms(eventId), reading: { kind: 'read_failed', reason: 'read_failed', retryAfterMs: null } }));
+      const next = (await loaded(eventId)).state.attempts[0]?.nextPollAt as number;
+      expect(await lease(next)).toEqual([sms(eventId)]);
+    });
+
+    test('gives outbox rows back when they could not be enqueued, and each to one mover only', async () => {
+      await ledger().moveOutbox(500, () => Promise.resolve());
+      const eventId = await acceptOne();
+      const seen: OutboxRow[] = [];
+      const take = (rows: OutboxRow[]): Promise<void> => { seen.push(...rows); return Promise.resolve(); };
+      await expect(ledger().moveOutbox(500, () => Promise.reject(new Error('the queue is away')))).rejects.toThrow('the queue is away');
+      let beside = -1;
+      // While one mover holds the rows, another finds none.
+      const moved = await ledger().moveOutbox(500, async (rows) => {
+        await take(rows);
+        beside = await ledger().moveOutbox(500, take);
+      });
+      expect([moved, beside]).toEqual([1, 0]);
+      expect(seen.map(({ attemptKey, generation }) => [attemptKey, generation])).toEqual([[sms(eventId), 1]]);
+      expect(await ledger().moveOutbox(500, take)).toBe(0);
+    });
+
+    test('keeps the latest beat of a duty', async () => {
+      expect(await ledger().lastBeatAt('never')).toBeNull();
+      await ledger().beat('sweep', START + 500);
+      await ledger().beat('sweep', START);
+      expect(await ledger().lastBeatAt('sweep')).toBe(START + 500);
+    });
+  });
+};

@@ -1,0 +1,274 @@
+import { createHash } from 'node:crypto';
+import type { Accepted, NewNotification } from '../../shared/ledger/accept-group.ts';
+import type { OutboxRow, PollClaim } from '../../shared/ledger/claims.ts';
+import type { LedgerPort } from '../../shared/ledger/ledger-port.ts';
+import type { Loaded } from '../../shared/ledger/load.ts';
+import type { Append, SealedBox } from '../../shared/ledger/rows.ts';
+import type { NotificationState } from '../../shared/domain/state.ts';
+
+/** What the database would have refused. The code is the one that Postgres gives. */
+export class ConstraintViolation extends Error {
+  override readonly name = 'ConstraintViolation';
+  readonly code: string;
+  readonly constraint: string;
+  constructor(constraint: string, code = '23505') {
+    super(`violates ${constraint}`);
+    this.code = code;
+    this.constraint = constraint;
+  }
+}
+
+/** One stored entry. */
+export interface MemoryEntry { version: number; kind: string; at: number; actor: string; attemptKey: string | null; body: string; prevHash: string; hash: string }
+
+/** One attempt as its row says it. */
+export interface MemoryAttempt {
+  key: string; eventId: string; channel: string; step: number; origin: string; state: string; provider: string; providerMessageId: string | null;
+  settledAt: number | null; nextPollAt: number | null; leasedUntil: number | null;
+}
+
+/** Everything under one event id. */
+export interface MemoryNotification {
+  eventId: string; tenant: string; idempotencyKey: string; requestFingerprint: Buffer; intentHash: string; expiresAt: number; locale: string;
+  requestedAt: number; recipient: SealedBox | null; variables: SealedBox | null; version: number; headHash: Buffer; state: NotificationState; status: string;
+  decideAt: number | null; entries: MemoryEntry[]; attempts: Map<string, MemoryAttempt>; deadLetters: Map<string, string>;
+}
+
+interface StoredOutbox extends OutboxRow { takenBy: object | null }
+
+/** What one commit changed, for whoever watches the ledger. */
+export interface Commit { notification: MemoryNotification; before: NotificationState | null; entries: MemoryEntry[]; append: Append }
+
+export interface MemoryLedger {
+  readonly notifications: ReadonlyMap<string, MemoryNotification>;
+  readonly outbox: readonly OutboxRow[];
+  /** The statements themselves, each atomic; throws ConstraintViolation where the database would refuse. */
+  load: (eventId: string) => Loaded | null;
+  append: (append: Append) => boolean;
+  accept: (one: NewNotification) => Accepted;
+  findByIdempotencyKey: (tenant: string, key: string) => { eventId: string; requestFingerprint: Buffer } | null;
+  dueDecisions: (now: number, limit: number) => Loaded[];
+  leaseDuePolls: (lease: { now: number; leaseUntil: number; limit: number }) => PollClaim[];
+  nextDueAt: (now: number) => number | null;
+  /** Takes rows for a transaction; `release` gives back what it holds, `remove` deletes it. */
+  takeOutbox: (limit: number, transaction: object) => OutboxRow[];
+  release: (transaction: object) => void;
+  remove: (transaction: object) => void;
+  beat: (duty: string, now: number) => void;
+  lastBeatAt: (duty: string) => number | null;
+  /** Destroys what is sealed, as an erasure does; the entries stay. */
+  erase: (eventId: string) => void;
+}
+
+const instant = (text: unknown): number | null => (typeof text === 'string' ? Date.parse(text) : null);
+const bytes = (hex: unknown): string => String(hex).slice(2);
+const sha = (previous: string, body: string): string => createHash('sha256').update(Buffer.from(previous, 'hex')).update(body, 'utf8').digest('hex');
+
+const LIVE = new Set(['planned', 'queued', 'submitting']);
+const isLiveRow = (row: MemoryAttempt): boolean => LIVE.has(row.state) || ((row.state === 'submitted' || row.state === 'submitted_unknown') && row.settledAt === null);
+
+const entryOf = (row: Record<string, unknown>): MemoryEntry => ({
+  version: Number(row['version']), kind: String(row['kind']), at: instant(row['at']) as number, actor: String(row['actor']), attemptKey: (row['attempt_key'] ?? null) as string | null,
+  body: String(row['body']), prevHash: bytes(row['prev_hash']), hash: bytes(row['hash']),
+});
+
+const attemptOf = (row: Record<string, unknown>): MemoryAttempt => ({
+  key: String(row['attempt_key']), eventId: String(row['event_id']), channel: String(row['channel']), step: Number(row['step']), origin: String(row['origin']),
+  state: String(row['state']), provider: String(row['provider']), providerMessageId: (row['provider_message_id'] ?? null) as string | null,
+  settledAt: instant(row['settled_at']), nextPollAt: instant(row['next_poll_at']), leasedUntil: null,
+});
+
+/** Gapless versions, each entry chained to the one before and covering its own text. */
+const checkChain = (intentHash: string, stored: readonly MemoryEntry[], added: readonly MemoryEntry[]): void => {
+  let previous = stored.at(-1) ?? { version: 0, hash: intentHash };
+  for (const entry of added) {
+    if (entry.version <= previous.version) throw new ConstraintViolation('ledger_entry_pkey');
+    if (entry.hash !== sha(entry.prevHash, entry.body)) throw new ConstraintViolation('ledger_entry_check', '23514');
+    if (entry.version !== previous.version + 1 || entry.prevHash !== previous.hash) throw new ConstraintViolation('ledger_entry_chain', '23000');
+    previous = entry;
+  }
+};
+
+/** The unique indexes of `attempt`, over the rows as they would stand. */
+const checkAttempts = (after: ReadonlyMap<string, MemoryAttempt>, messages: ReadonlyMap<string, string>): void => {
+  const live = new Set<string>();
+  const steps = new Set<number>();
+  for (const row of after.values()) {
+    if (isLiveRow(row)) {
+      if (live.has(row.channel)) throw new ConstraintViolation('attempt_one_live');
+      live.add(row.channel);
+    }
+    if (row.origin === 'policy') {
+      if (steps.has(row.step)) throw new ConstraintViolation('attempt_step_once');
+      steps.add(row.step);
+    }
+    if (row.providerMessageId !== null && (messages.get(`${row.provider} ${row.providerMessageId}`) ?? row.key) !== row.key) throw new ConstraintViolation('attempt_provider_message');
+  }
+};
+
+/** Rows that exist keep what is theirs for good; only what the upsert names is updated. */
+const merged = (known: ReadonlyMap<string, MemoryAttempt>, rows: readonly Record<string, unknown>[]): Map<string, MemoryAttempt> => {
+  const after = new Map(known);
+  for (const row of rows.map(attemptOf)) {
+    const before = after.get(row.key);
+    after.set(row.key, before ? { ...before, state: row.state, providerMessageId: row.providerMessageId, settledAt: row.settledAt, nextPollAt: row.nextPollAt, leasedUntil: null } : row);
+  }
+  return after;
+};
+
+/** The ledger in memory, under the constraints that the database enforces. `onCommit` hears of every append that won, `onMoved` of rows that leave the outbox. */
+export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => undefined, onMoved: (row: OutboxRow) => void = () => undefined): MemoryLedger => {
+  const notifications = new Map<string, MemoryNotification>();
+  const byKey = new Map<string, MemoryNotification>();
+  const messages = new Map<string, string>();
+  const beats = new Map<string, number>();
+  let outbox: StoredOutbox[] = [];
+  let serial = 0;
+
+  const loadedOf = (n: MemoryNotification): Loaded => ({
+    eventId: n.eventId, state: n.state, headHash: n.headHash, locale: n.locale, requestedAt: n.requestedAt, recipient: n.recipient, variables: n.variables,
+  });
+
+  /** Checks everything before anything is changed: a refused statement leaves no trace. */
+  const write = (n: MemoryNotification, append: Append): void => {
+    const added = append.rows.entries.map(entryOf);
+    checkChain(n.intentHash, n.entries, added);
+    const attempts = merged(n.attempts, append.rows.attempts);
+    checkAttempts(attempts, messages);
+    const before = n.entries.length === 0 ? null : n.state;
+    const stored: NotificationState = append.after;
+    n.attempts = attempts;
+    for (const row of attempts.values()) if (row.providerMessageId !== null) messages.set(`${row.provider} ${row.providerMessageId}`, row.key);
+    n.entries.push(...added);
+    n.state = stored;
+    n.version = append.version;
+    n.headHash = append.headHash;
+    n.status = String(append.rows.state['status']);
+    n.decideAt = instant(append.rows.state['decide_at']);
+    for (const row of append.rows.outbox) {
+      serial += 1;
+      outbox.push({
+        id: String(serial), eventId: String(row['event_id']), attemptKey: String(row['attempt_key']), channel: row['channel'] as 'sms' | 'email',
+        generation: Number(row['generation']), notBeforeAt: instant(row['not_before_at']) as number, takenBy: null,
+      });
+    }
+    for (const row of append.rows.dead_letters) {
+      const key = String(row['attempt_key']);
+      if (!n.deadLetters.has(key)) n.deadLetters.set(key, String(row['reason']));
+    }
+    onCommit({ notification: n, before, entries: added, append });
+  };
+
+  return {
+    notifications,
+    get outbox() { return outbox; },
+    load: (eventId) => {
+      const found = notifications.get(eventId);
+      return found ? loadedOf(found) : null;
+    },
+    append: (append) => {
+      const n = notifications.get(append.eventId);
+      if (!n || n.version !== Number(append.rows.state['expected'])) return false;
+      write(n, append);
+      return true;
+    },
+    accept: (one) => {
+      const known = byKey.get(`${one.tenant} ${one.idempotencyKey}`);
+      if (known) return { kind: 'exists', eventId: known.eventId, requestFingerprint: known.requestFingerprint };
+      if (notifications.has(one.append.eventId)) throw new ConstraintViolation('notification_pkey');
+      const n: MemoryNotification = {
+        eventId: one.append.eventId, tenant: one.tenant, idempotencyKey: one.idempotencyKey, requestFingerprint: Buffer.from(one.requestFingerprint),
+        intentHash: Buffer.from(one.intentHash).toString('hex'), expiresAt: one.expiresAt, locale: one.locale, requestedAt: one.requestedAt,
+        recipient: one.recipient, variables: one.variables, version: 0, headHash: Buffer.from(one.intentHash), state: one.append.after, status: '',
+        decideAt: null, entries: [], attempts: new Map(), deadLetters: new Map(),
+      };
+      if (createHash('sha256').update(one.intent, 'utf8').digest('hex') !== n.intentHash) throw new ConstraintViolation('notification_check', '23514');
+      write(n, one.append);
+      notifications.set(n.eventId, n);
+      byKey.set(`${one.tenant} ${one.idempotencyKey}`, n);
+      return { kind: 'accepted' };
+    },
+    findByIdempotencyKey: (tenant, key) => {
+      const found = byKey.get(`${tenant} ${key}`);
+      return found ? { eventId: found.eventId, requestFingerprint: found.requestFingerprint } : null;
+    },
+    dueDecisions: (now, limit) => [...notifications.values()].filter((n) => n.decideAt !== null && n.decideAt <= now)
+      .sort((one, other) => Number(one.decideAt) - Number(other.decideAt)).slice(0, limit).map(loadedOf),
+    leaseDuePolls: ({ now, leaseUntil, limit }) => {
+      const due = [...notifications.values()].flatMap((n) => [...n.attempts.values()])
+        .filter((row) => row.nextPollAt !== null && row.nextPollAt <= now && (row.leasedUntil === null || row.leasedUntil <= now))
+        .sort((one, other) => Number(one.nextPollAt) - Number(other.nextPollAt)).slice(0, limit);
+      for (const row of due) row.leasedUntil = leaseUntil;
+      return due.map((row) => ({ attemptKey: row.key, eventId: row.eventId, provider: row.provider, nextPollAt: row.nextPollAt as number }));
+    },
+    nextDueAt: (now) => {
+      let next: number | null = null;
+      const consider = (at: number | null): void => { if (at !== null && (next === null || at < next)) next = at; };
+      for (const n of notifications.values()) {
+        consider(n.decideAt);
+        for (const row of n.attempts.values()) if (row.leasedUntil === null || Number(row.nextPollAt) > now) consider(row.nextPollAt);
+      }
+      return next;
+    },
+    takeOutbox: (limit, transaction) => {
+      const taken = outbox.filter((row) => row.takenBy === null).slice(0, limit);
+      for (const row of taken) row.takenBy = transaction;
+      return taken.map(({ id, eventId, attemptKey, channel, generation, notBeforeAt }) => ({ id, eventId, attemptKey, channel, generation, notBeforeAt }));
+    },
+    release: (transaction) => { for (const row of outbox) if (row.takenBy === transaction) row.takenBy = null; },
+    remove: (transaction) => {
+      for (const row of outbox) if (row.takenBy === transaction) onMoved(row);
+      outbox = outbox.filter((row) => row.takenBy !== transaction);
+    },
+    erase: (eventId) => {
+      const n = notifications.get(eventId);
+      if (!n) return;
+      n.recipient = null;
+      n.variables = null;
+    },
+    beat: (duty, now) => { beats.set(duty, Math.max(now, beats.get(duty) ?? now)); },
+    lastBeatAt: (duty) => beats.get(duty) ?? null,
+  };
+};
+
+/** How a port reaches the statements: at once, or when and as the simulation pleases. */
+export type Reach = <Value>(boundary: string, statement: () => Value) => Promise<Value>;
+
+const atOnce: Reach = (_, statement) => new Promise((resolve) => { resolve(statement()); });
+
+/** Which durable boundary an append is: what stands behind it differs for whoever dies there. */
+const boundaryOf = (append: Append): string => {
+  const kinds = append.rows.entries.map((entry) => String(entry['kind']));
+  if (kinds.includes('SubmissionStarted')) return 'append-start';
+  if (kinds.includes('FallbackClaimed')) return 'append-claim';
+  return kinds.some((kind) => kind.startsWith('Submission')) ? 'append-answer' : 'append-other';
+};
+
+/** The port of one process on a memory ledger. `open` holds its transactions: they end with the process. */
+export const memoryPort = (ledger: MemoryLedger, reach: Reach = atOnce, open = new Set<object>()): LedgerPort => ({
+  load: (eventId) => reach('load', () => ledger.load(eventId)),
+  append: (append) => reach(boundaryOf(append), () => ledger.append(append)),
+  accept: (one) => reach('accept', () => ledger.accept(one)),
+  findByIdempotencyKey: (tenant, key) => reach('find', () => ledger.findByIdempotencyKey(tenant, key)),
+  tenantOf: (eventId) => reach('tenant', () => ledger.notifications.get(eventId)?.tenant ?? null),
+  loadDueDecisions: (now, limit) => reach('due', () => ledger.dueDecisions(now, limit)),
+  leaseDuePolls: (lease) => reach('lease', () => ledger.leaseDuePolls(lease)),
+  nextDueAt: (now) => reach('next', () => ledger.nextDueAt(now)),
+  moveOutbox: async (limit, enqueue) => {
+    const transaction = {};
+    open.add(transaction);
+    try {
+      const rows = await reach('take-outbox', () => ledger.takeOutbox(limit, transaction));
+      if (rows.length > 0) {
+        await enqueue(rows);
+        await reach('remove-outbox', () => ledger.remove(transaction));
+      }
+      return rows.length;
+    } finally {
+      ledger.release(transaction);
+      open.delete(transaction);
+    }
+  },
+  beat: (duty, now) => reach('beat', () => ledger.beat(duty, now)),
+  lastBeatAt: (duty) => reach('last-beat', () => ledger.lastBeatAt(duty)),
+});

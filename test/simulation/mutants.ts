@@ -1,0 +1,84 @@
+interface Patch { file: string; find: string; put: string }
+
+/** A mistake of `mistakes.md`, as a change of the product's own text. */
+export interface Mutant { number: number; name: string; patches: Patch[] }
+
+const one = (number: number, name: string, file: string, [find, put]: [string, string]): Mutant => ({ number, name, patches: [{ file, find, put }] });
+
+const DELIVERY = 'shared/delivery';
+const DOMAIN = 'shared/domain';
+/** The statements' twin in memory: what it shares with the SQL is the conformance suite. */
+const TWIN = 'test/simulation/memory-ledger.ts';
+
+const UNKNOWN: [string, string] = [
+  'return attempt.state === \'submitting\' ? outcomeUnknown(work, attempt, result.reason) : late(work, attempt, result);', '',
+];
+
+/** The planted mistakes that the simulation must catch; the numbers are those of the list. */
+export const MUTANTS: readonly Mutant[] = [
+  one(1, 'append-without-version-check', TWIN, ["if (!n || n.version !== Number(append.rows.state['expected'])) return false;", 'if (!n) return false;']),
+  one(3, 're-send-on-unknown', `${DOMAIN}/submissions.ts`, [UNKNOWN[0], 'return notProcessed(work, attempt, result.reason, null);']),
+  one(4, 'unknown-booked-as-failed', `${DOMAIN}/submissions.ts`, [UNKNOWN[0], "return work.emit({ kind: 'AttemptRejected', details: { attempt: key, source: 'submit', reason: result.reason } });"]),
+  {
+    number: 5, name: 'failed-read-triggers-fallback', patches: [
+      { file: `${DOMAIN}/escalation.ts`, find: "if (hasFailed(attempt)) return 'failed';", put: "if (hasFailed(attempt) || attempt.failedReads > 0) return 'failed';" },
+      { file: `${DOMAIN}/escalation.ts`, find: 'mayClaim && failedFirsthand(attempt)', put: 'mayClaim && (failedFirsthand(attempt) || attempt.failedReads > 0)' },
+    ],
+  },
+  one(6, 'claim-before-the-answer', `${DOMAIN}/decide.ts`, ['recordStatus(work, command.attempt, command.reading);', 'advance(work); recordStatus(work, command.attempt, command.reading);']),
+  one(7, 'late-observation-downgrades', `${DOMAIN}/observations.ts`, ['const recordOnly = !isReconciling(attempt);', 'const recordOnly = false;']),
+  one(8, 'late-delivery-retracts-fallback', `${DOMAIN}/observations.ts`, [
+    "case 'delivered': return work.emit({ kind: 'AttemptDelivered', details: { ...details, reason } });",
+    "case 'delivered': { work.emit({ kind: 'AttemptDelivered', details: { ...details, reason } }); for (const other of work.state.attempts) if (other.state === 'queued') work.emit({ kind: 'AttemptCancelled', details: { attempt: other.key, reason: 'superseded' } }); return; }",
+  ]),
+  one(9, 'expiry-pushed-by-a-retry', `${DOMAIN}/evolve.ts`, [
+    'return { ...next, version: state.version + 1 };',
+    "return { ...next, ...(transition.kind === 'SubmissionDeferred' ? { expiresAt: next.expiresAt + 60_000 } : {}), version: state.version + 1 };",
+  ]),
+  {
+    number: 10, name: 'start-after-close', patches: [
+      { file: `${DOMAIN}/lifecycle.ts`, find: "takeBackQueued(work, 'closed');", put: '' },
+      { file: `${DOMAIN}/submissions.ts`, find: 'state.closed || ', put: '' },
+    ],
+  },
+  one(11, 'start-while-paused', `${DOMAIN}/submissions.ts`, ["if (state.paused) return 'paused';", '']),
+  one(12, 'no-fence', `${DELIVERY}/perform-attempt.ts`, ['mayStart: () => engine.monotonic() - started.fencedFrom <= settings.submitStartWithinMs', 'mayStart: () => true']),
+  one(13, 'started-after-the-call', `${DELIVERY}/perform-attempt.ts`, [
+    'const started = await start(engine, key, parts.eventId, settings);',
+    `const early = await engine.load(parts.eventId);
+  const waiting = early && findAttempt(early.state, key);
+  if (early && waiting?.state === 'queued') {
+    const bound = await engine.versions.bind(early.state.purpose, early.state.policyVersion);
+    const made = renderFor(engine, early, bound, { step: stepOf(bound.policy, waiting.step), attemptKey: key, plannedAt: waiting.plannedAt });
+    if (made.ok) await settings.transport.submit({ attemptKey: key, message: made.message, mayStart: () => true });
+  }
+  const started = await start(engine, key, parts.eventId, settings);`,
+  ]),
+  one(14, 'outbox-row-outside-the-append', 'shared/ledger/rows.ts', ['outbox: enqueues.map(outboxRow(after.eventId)),', 'outbox: before.version === 0 ? enqueues.map(outboxRow(after.eventId)) : [],']),
+  one(15, 'relay-deletes-first', TWIN, [
+    "await enqueue(rows);\n        await reach('remove-outbox', () => ledger.remove(transaction));", "await reach('remove-outbox', () => ledger.remove(transaction));\n        await enqueue(rows);",
+  ]),
+  one(16, 'failed-enqueue-read-as-duplicate', `${DELIVERY}/relay.ts`, ['.map((row) => jobOf(row, now)))));', '.map((row) => jobOf(row, now))).catch(() => undefined)));']),
+  one(17, 'fallback-leaves-the-first-alive', `${DOMAIN}/escalation.ts`, ["takeBackQueued(work, 'superseded');", '']),
+  one(18, 'retry-after-delivery', `${DOMAIN}/retry.ts`, ["if (!overrides.evenIfDelivered && state.attempts.some((one) => one.state === 'delivered')) return 'delivered';", '']),
+  one(21, 'next-poll-in-memory', 'shared/ledger/rows.ts', ['next_poll_at: toTimestampOrNull(attempt.nextPollAt),', 'next_poll_at: null,']),
+  one(22, 'one-lease-for-poll-and-decision', TWIN, [
+    'filter((n) => n.decideAt !== null && n.decideAt <= now)', 'filter((n) => n.decideAt !== null && n.decideAt <= now && ![...n.attempts.values()].some((row) => (row.leasedUntil ?? 0) > now))',
+  ]),
+  one(23, 'retry-after-ignored', `${DOMAIN}/clocks.ts`, ['Math.max(wish.retryAfterMs ?? 0, ', 'Math.max(0, ']),
+  one(24, 'new-key-for-each-retry', `${DELIVERY}/perform-attempt.ts`, [
+    'attemptKey: key, message: started.message', 'attemptKey: started.submission === 1 ? key : key.replace(/\\d+$/, String(started.submission)), message: started.message',
+  ]),
+  {
+    number: 25, name: 'another-date-on-retry', patches: [
+      { file: `${DELIVERY}/perform-attempt.ts`, find: 'plannedAt: attempt.plannedAt });', put: 'plannedAt: attempt.submissions > 0 ? engine.now() : attempt.plannedAt });' },
+      { file: `${DELIVERY}/perform-attempt.ts`, find: 'if (render.hash !== attempt.renderHash)', put: 'if (attempt.submissions === 0 && render.hash !== attempt.renderHash)' },
+    ],
+  },
+  one(26, 'hash-without-the-previous', 'shared/security/chain-hash.ts', ["createHash('sha256').update(previousHash).update(", "(void previousHash, createHash('sha256')).update("]),
+  one(29, 'recovery-skips-queued', `${DOMAIN}/lifecycle.ts`, ["attempt.state === 'queued' ? attempt.requeueAt : null,", '']),
+  one(30, 'clock-of-the-host', `${DELIVERY}/decide-and-append.ts`, ['now: engine.now(), random', 'now: Date.now(), random']),
+  // Beyond the list.
+  one(31, 'lost-worker-never-rescued', `${DOMAIN}/lifecycle.ts`, ["if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);", '']),
+  one(32, 'claim-on-old-evidence', `${DOMAIN}/escalation.ts`, ['const needsLook = canBeRead(attempt) && !isFresh(work, attempt);', 'const needsLook = false as boolean;']),
+];

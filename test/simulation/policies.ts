@@ -1,0 +1,46 @@
+import { fileURLToPath } from 'node:url';
+import { loadPolicies } from '../../shared/content/policy-file.ts';
+import { loadTemplates } from '../../shared/content/template-file.ts';
+import type { Policy, PolicyStep } from '../../shared/domain/policy.ts';
+import type { BoundVersions, VersionStore } from '../../shared/delivery/versions.ts';
+import { templateKey } from '../../shared/delivery/versions.ts';
+
+const shipped = (folder: string): string => fileURLToPath(new URL(`../../${folder}`, import.meta.url));
+
+const stepsOf = (policy: Policy, change: (step: PolicyStep) => Partial<PolicyStep>): PolicyStep[] => policy.steps.map((step) => ({ ...step, ...change(step) }));
+
+/** The shipped urgent policy and its variations: other strategy, other order, less escalation, shorter patience, another word on what is unknown. */
+const variations = (base: Policy): Policy[] => {
+  const grace = { reconcileGraceMs: 120_000, expiresAfterMs: 180_000, regions: { US: { consent: {} } } };
+  const quick = { ...base, ...grace };
+  const [sms, email] = base.steps as [PolicyStep, PolicyStep];
+  return [
+    { ...base, regions: grace.regions, reconcileGraceMs: 60_000 },
+    quick,
+    { ...quick, strategy: 'all' },
+    { ...quick, steps: stepsOf(base, () => ({ escalateWhen: ['pending', 'failed'] })) },
+    { ...quick, steps: [{ ...email, reserveMs: 0, decideWithinMs: 20_000, escalateWhen: ['pending', 'unknown', 'failed'] }, { ...sms, reserveMs: 60_000 }] },
+    { ...quick, steps: stepsOf(base, (step) => ({ transportRetry: { ...step.transportRetry, maxSubmissions: 2 } })) },
+    { ...quick, steps: stepsOf(base, (step) => ({ onUnknown: step.channel === 'sms' ? 'resubmit_if_absent' : 'replay', maxObservationAgeMs: 20_000, decideWithinMs: 60_000 })) },
+  ].map((policy, index) => ({ ...policy, purpose: `simulated-${index}`, version: 1 }) as Policy);
+};
+
+export interface SimulatedVersions { store: VersionStore; policies: Policy[] }
+
+let kept: SimulatedVersions | null = null;
+
+/** The versions of the simulated deployment; read from the shipped files once. */
+export const simulatedVersions = (): SimulatedVersions => {
+  if (kept) return kept;
+  const base = loadPolicies(shipped('policies')).find((policy) => policy.purpose === 'game-support-urgent');
+  if (!base) throw new Error('the urgent policy is not shipped');
+  const templates = new Map(loadTemplates(shipped('templates')).map((template) => [templateKey(template.name, template.version), template]));
+  const policies = variations(base);
+  const bound = new Map<string, BoundVersions>(policies.map((policy) => [policy.purpose, { policy, templates }]));
+  const bind = (purpose: string): Promise<BoundVersions> => {
+    const found = bound.get(purpose);
+    return found ? Promise.resolve(found) : Promise.reject(new Error(`no policy ${purpose}`));
+  };
+  kept = { policies, store: { bind, active: (purpose) => Promise.resolve(bound.get(purpose) ?? null), purposes: () => Promise.resolve([...bound.keys()]) } };
+  return kept;
+};
