@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Environment } from '../../shared/config/environment.ts';
 import { readVariables } from '../../shared/config/environment.ts';
 import { readEngineConfig } from '../../shared/config/engine-config.ts';
@@ -5,12 +6,15 @@ import { readDashboardConfig, readIntakeConfig } from '../../shared/config/intak
 import { readSandboxConfig } from '../../shared/config/sandbox-config.ts';
 import type { StandaloneConfig } from '../../shared/config/standalone-config.ts';
 import { readCoordinatorConfig, readTransportConfig } from '../../shared/config/worker-config.ts';
+import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadRoster } from '../../shared/content/roster.ts';
+import { loadTemplates } from '../../shared/content/template-file.ts';
 import { openRuntime } from '../../shared/delivery/open-runtime.ts';
 import type { Runtime } from '../../shared/delivery/open-runtime.ts';
 import { findApiKey, insertApiKey } from '../../shared/ledger/api-keys.ts';
-import { APP_ROLE } from '../../shared/ledger/database.ts';
+import { APP_ROLE, openDatabase } from '../../shared/ledger/database.ts';
 import { migrate } from '../../shared/ledger/migrate.ts';
+import { newestSealed } from '../../shared/ledger/reads.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { apiKeyIdOf, generateApiKey, hashApiKey } from '../../shared/security/api-key.ts';
 import { generateKeyRingText } from '../../shared/security/key-ring.ts';
@@ -37,13 +41,44 @@ const apiKeyFor = async (runtime: Runtime, dataDir: string): Promise<string> => 
   return text;
 };
 
+/** Reads every setting and file before anything is started, so that a mistake is told at once and leaves nothing behind. */
+const preflight = (env: Environment, config: StandaloneConfig): void => {
+  const stand: Environment = {
+    TWILIO_FROM: '+12025550100', MAIL_FROM: 'tocsin@example.com', TOCSIN_KEYS: 'k0:', OPERATOR_PASSWORD: 'not-yet-made', TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
+    TWILIO_AUTH_TOKEN: 'none', SMTP_URL: 'smtp://127.0.0.1', ...given(env), DATABASE_URL: config.databaseUrl ?? 'postgres://embedded', LOG_LEVEL: config.logLevel,
+  };
+  const { policyDir, templateDir } = readEngineConfig(stand);
+  readIntakeConfig(stand);
+  readDashboardConfig(stand);
+  readTransportConfig(stand);
+  readCoordinatorConfig(stand);
+  readVariables(stand, ['DELIVERY_CONCURRENCY', 'TOCSIN_KILL_AT']);
+  loadRoster(policyDir);
+  loadPolicies(policyDir);
+  loadTemplates(templateDir);
+};
+
+/** What is set; an empty variable counts as unset. */
+const given = (env: Environment): Environment => Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+
+/** A key ring is only made where nothing was sealed yet: with a new one, what the database holds could never be read again. */
+const keysFor = async (config: StandaloneConfig, databaseUrl: string): Promise<string> => keptSecret(config.dataDir, 'keys', async () => {
+  const db = openDatabase({ url: databaseUrl, poolSize: 1 });
+  try {
+    if (await newestSealed(db)) throw new Error(`${join(config.dataDir, 'keys')} is missing, but the database holds what was sealed with it: put the kept file back, or set TOCSIN_KEYS`);
+  } finally {
+    await db.close();
+  }
+  return generateKeyRingText();
+});
+
 /** Fills in what a newcomer need not know: keys, demo mode, and the sandbox as provider unless another one is named. */
 const fillIn = async (env: Environment, config: StandaloneConfig, found: { databaseUrl: string; sandbox: { httpUrl: string; smtpUrl: string; accountSid: string; authToken: string }; dashboardPort: string }): Promise<Environment> => ({
   TOCSIN_DEMO: '1', TWILIO_FROM: '+12025550100', MAIL_FROM: 'Tocsin <tocsin@example.com>',
   TWILIO_BASE_URL: found.sandbox.httpUrl, TWILIO_ACCOUNT_SID: found.sandbox.accountSid, TWILIO_AUTH_TOKEN: found.sandbox.authToken, SMTP_URL: found.sandbox.smtpUrl,
-  TOCSIN_KEYS: await keptSecret(config.dataDir, 'keys', generateKeyRingText),
+  ...(given(env)['TOCSIN_KEYS'] === undefined ? { TOCSIN_KEYS: await keysFor(config, found.databaseUrl) } : {}),
   OPERATOR_PASSWORD: await keptSecret(config.dataDir, 'operator-password', makePassword),
-  ...Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== '')),
+  ...given(env),
   DATABASE_URL: found.databaseUrl, LOG_LEVEL: config.logLevel, DASHBOARD_PORT: found.dashboardPort,
 });
 
@@ -53,6 +88,8 @@ const fillIn = async (env: Environment, config: StandaloneConfig, found: { datab
  */
 export const startStandalone = async (env: Environment, config: StandaloneConfig, say: (line: string) => void): Promise<RunningStandalone> => {
   await ensureDataDir(config.dataDir);
+  await removeStandaloneFile(config.dataDir);
+  preflight(env, config);
   const closers = createClosers();
   try {
     return await startAll(env, config, { say, closers });
