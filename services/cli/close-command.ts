@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readKeysText } from '../../shared/config/cli-config.ts';
 import type { CloseOutcome } from '../../shared/delivery/close-notification.ts';
-import { closeNotification } from '../../shared/delivery/close-notification.ts';
+import { CLOSE_CODES, closeNotification } from '../../shared/delivery/close-notification.ts';
 import { createEngine } from '../../shared/delivery/engine.ts';
 import { createDatabaseClock } from '../../shared/ledger/database-clock.ts';
 import { parseKeyRing } from '../../shared/security/key-ring.ts';
@@ -38,7 +38,7 @@ export const closeCommand: Command = {
   summary: 'close a notification: nothing is submitted any more',
   args: [{ name: 'EVENT', help: 'event id, as the receipt says' }],
   options: {
-    reason: { value: 'R', help: 'a code (consumed, accepted, taken, cancelled, …), or a sentence, which is kept sealed' },
+    reason: { value: 'R', help: `one of ${[...CLOSE_CODES].join(', ')}, or a sentence, which is kept sealed` },
     actor: { value: 'A', help: 'who closes it: a name or role, as the ledger will say (default: cli)' },
   },
   examples: [
@@ -49,7 +49,7 @@ export const closeCommand: Command = {
     const eventId = eventIdOf(input);
     const actor = input.text('actor') ?? 'cli';
     // The ledger is for ever and clear text: no address may get into it as an actor.
-    if (!/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/.test(actor)) throw new UsageError('--actor must be a short name of letters, digits, . _ : or -, since the ledger keeps it for ever', '--actor');
+    if (!/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/.test(actor) || actor.replace(/\D/g, '').length > 6) throw new UsageError('--actor must be a short name of letters, at most six digits, . _ : or -, since the ledger keeps it for ever', '--actor');
     const outcome = await close(io, { eventId, reason: input.required('reason'), actor });
     if (outcome.kind === 'not_found') throw notFound(eventId);
     if (outcome.kind === 'not_open') {

@@ -27,6 +27,8 @@ ${columns(commands.map((one): [string, string] => [[one.name, ...one.args.map((a
 Every command takes:
 ${columns(Object.entries(GLOBAL_OPTIONS).map(optionRow))}
 
+Alone, --version prints the version of Tocsin.
+
 Examples:
 ${examplesText([
   ['send --ticket --category payment_lockout --message "charged twice" --player p-1001', 'post the support form to the running Tocsin'],
