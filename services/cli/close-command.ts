@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { CloseOutcome } from '../../shared/delivery/close-notification.ts';
-import { closeNotification } from '../../shared/delivery/close-notification.ts';
+import { CLOSE_CODES, closeNotification } from '../../shared/delivery/close-notification.ts';
 import type { Command } from './command.ts';
 import { eventIdOf } from './command.ts';
 import { dateTime } from './entry-lines.ts';
@@ -25,7 +25,7 @@ export const closeCommand: Command = {
   summary: 'close a notification: nothing is submitted any more',
   args: [{ name: 'EVENT', help: 'event id, as the receipt says' }],
   options: {
-    reason: { value: 'R', help: 'a code (consumed, accepted, taken, cancelled, …), or a sentence, which is kept sealed' },
+    reason: { value: 'R', help: `one of ${[...CLOSE_CODES].join(', ')}, or a sentence, which is kept sealed` },
     actor: { value: 'A', help: 'who closes it: a name or role, as the ledger will say (default: cli)' },
   },
   examples: [

@@ -40,13 +40,27 @@ export const GLOBAL_OPTIONS: Record<string, OptionSpec> = {
   help: { help: 'print this help' },
 };
 
+type Given = { kind: string; name?: string };
+
+/** Of two values given to one option the parser would take the last, and nothing would say that the first was lost. */
+const refuseRepeated = (tokens: readonly Given[], options: Record<string, { type: string; multiple: boolean }>): void => {
+  const seen = new Set<string>();
+  for (const { kind, name } of tokens) {
+    if (kind !== 'option' || name === undefined || options[name]?.type !== 'string' || options[name].multiple) continue;
+    if (seen.has(name)) throw new UsageError(`--${name} is given twice; give it once`, `--${name}`);
+    seen.add(name);
+  }
+};
+
 const parsed = (command: Command, argv: string[]) => {
   const all = { ...command.options, ...GLOBAL_OPTIONS };
   const options = Object.fromEntries(Object.entries(all).map(([name, spec]) => [
     name, { type: spec.value === undefined ? 'boolean' as const : 'string' as const, multiple: spec.repeatable === true, ...(name === 'help' ? { short: 'h' } : {}) },
   ]));
   try {
-    return parseArgs({ args: argv, options, allowPositionals: true, strict: true });
+    const read = parseArgs({ args: argv, options, allowPositionals: true, strict: true, tokens: true });
+    refuseRepeated(read.tokens, options);
+    return read;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (!code?.startsWith('ERR_PARSE_ARGS')) throw error;
@@ -70,7 +84,7 @@ export const parseInput = (command: Command, argv: string[]): Input & { help: bo
     args: positionals, json: given['json'] === true, help, text,
     required: (name) => {
       const value = text(name);
-      if (value === undefined || value === '') throw new UsageError(`--${name} is missing`, `--${name}`);
+      if (value === undefined || value.trim() === '') throw new UsageError(`--${name} is missing`, `--${name}`);
       return value;
     },
     list: (name) => (Array.isArray(given[name]) ? given[name].map(String) : []),

@@ -4,6 +4,7 @@ import type { Environment } from '../../shared/config/environment.ts';
 import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadRoster } from '../../shared/content/roster.ts';
 import { loadTemplates } from '../../shared/content/template-file.ts';
+import { FileProblemsError } from '../../shared/content/yaml-file.ts';
 import { parseKeyRing } from '../../shared/security/key-ring.ts';
 import type { Finding } from './doctor-finding.ts';
 import { fault, note, ok, wordsOf } from './doctor-finding.ts';
@@ -47,7 +48,7 @@ const loads = (name: string, what: string, load: () => number): Finding => {
   try {
     return ok(name, `${load()} ${what}`);
   } catch (error) {
-    return fault(name, wordsOf(error), 'correct the file at that line');
+    return fault(name, wordsOf(error), error instanceof FileProblemsError ? 'correct the file at that line' : 'see that the folder is there, and that TOCSIN_POLICY_DIR and TOCSIN_TEMPLATE_DIR name it');
   }
 };
 

@@ -89,23 +89,26 @@ const statusLines = (view: TimelineView, now: number): string[] => {
 
 /**
  * Draws a notification over time: a lane per channel, marks in the order of the ledger, deadlines also ahead of `now`. Pure;
- * no line is longer than `width` columns (at least 40). `paint` may colour single marks.
+ * no line is longer than `width` columns. `paint` may colour single marks. Where a lane has no room for all its marks the oldest
+ * are left out.
  */
 export const drawTimeline = (view: TimelineView, width: number, now: number, paint: Paint = plain): string => {
-  const columns = Math.max(40, width);
-  const scale = scaleOf(view, now, columns - LABEL_WIDTH);
+  const columns = Math.max(1, width);
+  // Narrower than its label a lane shows nothing but the label, and there is no place for colours to be cut in.
+  const lanes = columns > LABEL_WIDTH;
+  const scale = scaleOf(view, now, Math.max(1, columns - LABEL_WIDTH));
   const cut = (text: string): string => clip(text, columns);
   return [
     cut(`${view.eventId}  ${view.policy}`),
     cut(`requested ${clock(view.requestedAt)}, expires ${clock(view.expiresAt)}, now ${clock(now)}`),
     '',
-    axis(scale).trimEnd(),
-    ...view.lanes.map((lane) => drawLane(lane, scale, now, paint)),
+    ...(lanes ? [axis(scale).trimEnd()] : []),
+    ...view.lanes.map((lane) => (lanes ? drawLane(lane, scale, now, paint) : cut(lane.name))),
     '',
     ...view.lanes.filter((lane) => lane.name !== 'all').map((lane) => cut(`${lane.name.padEnd(LABEL_WIDTH)}${lane.standing}`)),
     ...statusLines(view, now).map(cut),
     '',
-    ...legend(view, columns),
+    ...legend(view, columns).map(cut),
     ...(view.notice === null ? [] : ['', cut(view.notice)]),
   ].join('\n');
 };

@@ -27,7 +27,8 @@ export interface Io {
 const outputOf = (stream: NodeJS.WriteStream): Output => ({
   write: (text) => { stream.write(text); },
   isTTY: stream.isTTY === true,
-  columns: () => (stream.isTTY ? stream.columns : 80),
+  // A terminal that does not know its width says 0.
+  columns: () => (stream.isTTY ? stream.columns || 80 : 80),
 });
 
 /** From here on Ctrl-C and SIGTERM ask once to stop; a second one ends the process the usual way. */
@@ -42,8 +43,12 @@ export const processIo = (): Io => {
   // Made when a command first asks for it: for all others Ctrl-C keeps its usual meaning.
   let signal: AbortSignal | null = null;
   const stopped = (): AbortSignal => (signal ??= stopSignal());
-  // A reader that has gone (`tocsin show … | head`) is no fault of ours.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => { if (error.code === 'EPIPE') process.exit(0); });
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // A reader that has gone (`tocsin show … | head`) is no fault of ours. A disk that is full is: what was asked for is not there.
+    if (error.code === 'EPIPE') process.exit(0);
+    process.stderr.write(`tocsin: the output cannot be written (${error.code ?? error.name})\n  what to do: write it to another place\n`);
+    process.exit(1);
+  });
   return {
     out: outputOf(process.stdout),
     err: outputOf(process.stderr),

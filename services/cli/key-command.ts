@@ -25,6 +25,8 @@ export const keyCreateCommand: Command = {
   examples: [['key create --label shop-backend', 'a key for POST /notifications']],
   run: async (input, io) => {
     const label = input.required('label');
+    // Lists print it as it stands, so it must not be able to move the cursor or to look like a line of its own.
+    if (!/^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u.test(label) || label.trim() === '') throw new UsageError('--label must be one line of 1 to 100 visible characters', '--label');
     const tenant = input.text('tenant') ?? 'default';
     if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(tenant)) throw new UsageError('--tenant must be a short name in lower case: letters, digits, _ or -', '--tenant');
     return withLedger(io, async (db) => {

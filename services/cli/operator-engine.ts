@@ -27,6 +27,6 @@ export const withEngine = <Answer>(io: Io, work: (engine: Engine) => Promise<Ans
 /** Who acts, as the ledger will say. @throws UsageError where it is no plain name: the ledger is for ever, and clear text. */
 export const actorOf = (input: Input): string => {
   const actor = input.text('actor') ?? 'cli';
-  if (!/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/.test(actor)) throw new UsageError('--actor must be a short name of letters, digits, . _ : or -, since the ledger keeps it for ever', '--actor');
+  if (!/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/.test(actor) || actor.replace(/\D/g, '').length > 6) throw new UsageError('--actor must be a short name of letters, at most six digits, . _ : or -, since the ledger keeps it for ever', '--actor');
   return actor;
 };

@@ -5,6 +5,7 @@ import type { Io } from './io.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import type { RefusalFacts } from './refusal.ts';
 import { commandHelp, programHelp } from './usage.ts';
+import { readVersion } from './version.ts';
 
 const DONE = 0;
 const REFUSED = 1;
@@ -67,6 +68,11 @@ export const runCli = async (argv: string[], io: Io): Promise<number> => {
   if (first === undefined || first === 'help' || first === '--help' || first === '-h') {
     (first === undefined ? io.err : io.out).write(programHelp(await loadCommands()));
     return first === undefined ? USAGE : DONE;
+  }
+  if (first === '--version' || first === '-v') {
+    const version = readVersion();
+    io.out.write(json ? `${JSON.stringify({ version })}\n` : `tocsin ${version}\n`);
+    return DONE;
   }
   const found = await findCommand(argv);
   if (!found) {

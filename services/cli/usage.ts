@@ -29,6 +29,8 @@ ${columns(commands.map((one): [string, string] => [[one.name, ...one.args.map(ar
 Every command takes:
 ${columns(Object.entries(GLOBAL_OPTIONS).map(optionRow))}
 
+Alone, --version prints the version of Tocsin.
+
 Examples:
 ${examplesText([
   ['send --ticket --category payment_lockout --message "charged twice" --player p-1001', 'post the support form to the running Tocsin'],

@@ -5,6 +5,7 @@ import { drawTimeline } from './draw-timeline.ts';
 import { entryJson, entryRow } from './entry-lines.ts';
 import type { Io } from './io.ts';
 import type { Entry } from './ledger-session.ts';
+import { clip } from './table.ts';
 import { timelineView } from './timeline-view.ts';
 
 /** Where `watch` shows what it reads. */
@@ -37,7 +38,7 @@ const pictureScreen = (io: Io, eventId: string): Screen => {
     draw: (state, entries, { now, notice }) => {
       const width = io.out.columns();
       // A last column that is written to makes some terminals wrap.
-      const picture = `${drawTimeline(timelineView(state, entries, notice), width - 1, now, paint)}\n\n${HINT}`;
+      const picture = `${drawTimeline(timelineView(state, entries, notice), width - 1, now, paint)}\n\n${clip(HINT, width - 1)}`;
       const lines = picture.split('\n');
       // After a resize old lines may have been wrapped, so that counting them back would miss.
       const home = drawn === null ? HIDE_CURSOR : drawn.width === width ? `\u001b[${drawn.lines}A\r${CLEAR_BELOW}` : CLEAR_ALL;

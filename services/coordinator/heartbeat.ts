@@ -6,6 +6,8 @@ import { EVENTS } from '../../shared/telemetry/events.ts';
 const LOOK_EVERY_MS = 250;
 /** No finished sweep for this long: the queue was flushed, is away, or its worker is. */
 const SILENT_AFTER_MS = 2_000;
+/** A decision overdue by this much is taken without waiting for the silence to last: the tick that should have taken it is lost or late. */
+const OVERDUE_AFTER_MS = 1_000;
 
 export interface HeartbeatSettings {
   engine: Engine;
@@ -17,10 +19,11 @@ export interface HeartbeatSettings {
 
 /**
  * Each coordinator's own pulse. When the ledger shows no finished sweep for two seconds it makes the schedulers again and
- * sweeps by itself, so that decisions need Postgres alone. Also how the first tick of a fresh deployment comes about.
+ * sweeps by itself, and it sweeps when a decision is overdue by one, so that decisions need Postgres alone. Also how the first tick of a fresh deployment comes about.
  */
 export const startHeartbeat = (settings: HeartbeatSettings): { close: () => Promise<void> } => {
   const { engine, queue, relay } = settings;
+  const startedAt = engine.monotonic();
   let closed = false;
   let looking: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout;
@@ -33,12 +36,15 @@ export const startHeartbeat = (settings: HeartbeatSettings): { close: () => Prom
       .finally(() => { scheduling = null; });
   };
   const look = async (): Promise<void> => {
-    const last = await engine.ledger.lastBeatAt('sweep');
-    if (last !== null && engine.now() - last < SILENT_AFTER_MS) return;
-    schedule();
+    const { beatAt: last, decisionAt } = await engine.ledger.readPulse('sweep');
+    const silent = last === null || engine.now() - last >= SILENT_AFTER_MS;
+    const overdue = decisionAt !== null && engine.now() - decisionAt >= OVERDUE_AFTER_MS;
+    if (!silent && !overdue) return;
+    if (silent) schedule();
     await settings.sweep();
     relay.wake();
-    if (last !== null) engine.log.warn({ event: EVENTS.rescued, silent_ms: engine.now() - last });
+    // At its own start a coordinator finds the silence that its predecessor left.
+    if (silent && last !== null && engine.monotonic() - startedAt > SILENT_AFTER_MS * 2) engine.log.warn({ event: EVENTS.rescued, silent_ms: engine.now() - last });
   };
   const loop = (): void => {
     if (closed) return;

@@ -1,24 +1,26 @@
 import type { RequestHandler, Response } from 'express';
 import { z } from 'zod';
-import { closeNotification } from '../../shared/delivery/close-notification.ts';
+import { CLOSE_CODES, closeNotification } from '../../shared/delivery/close-notification.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { findByIdempotencyKey } from '../../shared/ledger/accept-group.ts';
 import { apiKeyOf } from './api-key-auth.ts';
-import { freeText, oneLine, readFields } from './faults.ts';
+import { freeText, isBlank, oneLine, readFields } from './faults.ts';
+import { storedKey } from './idempotency-key.ts';
 import { Problem, notFound } from './problem.ts';
 
 /** Fields of every call by which a person holds or ends a workflow. */
 export const reasonFields = {
-  reason: freeText(500).refine((text) => text.trim() !== '', 'is empty'),
+  reason: freeText(500).refine((text) => !isBlank(text), 'is empty'),
   // It stands in the ledger for good, so it is a name or an id there, never an address.
-  actor: z.string().regex(/^[A-Za-z][A-Za-z0-9._-]{0,63}$/, 'is not a plain name').nullish(),
+  actor: z.string().regex(/^[A-Za-z][A-Za-z0-9._-]{0,63}$/, 'is not a plain name')
+    .refine((name) => name.replace(/\D/g, '').length < 7, 'has so many digits that it could be the number of a phone or a card').nullish(),
 };
 const byId = z.strictObject(reasonFields);
 const byKey = z.strictObject({ ...reasonFields, idempotency_key: oneLine(200) });
 
 export const REASON_CURES = {
-  reason: 'give a code such as consumed, accepted, taken or cancelled, or a sentence of at most 500 characters',
-  actor: 'give a name or id of letters, digits, dots, dashes and underscores, without an address, or leave it out',
+  reason: `give one of ${[...CLOSE_CODES].join(', ')}, or a sentence of at most 500 characters`,
+  actor: 'give a name or id of letters, at most six digits, dots, dashes and underscores, without an address, or leave it out',
   idempotency_key: 'give the key under which the notification was sent',
 };
 
@@ -47,7 +49,8 @@ export const closeById = (engine: Engine): RequestHandler<{ event_id: string }> 
 /** `POST /notifications/close`: the same, for who kept the idempotency key and not the event id. */
 export const closeByKey = (engine: Engine): RequestHandler => async (request, response) => {
   const { idempotency_key: key, reason, actor } = readFields(byKey, request.body, REASON_CURES);
-  const found = await findByIdempotencyKey(engine.db, apiKeyOf(response).tenant, key);
+  const { tenant } = apiKeyOf(response);
+  const found = await findByIdempotencyKey(engine.db, tenant, storedKey(engine.ring, tenant, key));
   if (!found) throw notFound();
   await close(engine, response, { eventId: found.eventId, reason, actor, requestId: String(request.id) });
 };

@@ -1,14 +1,19 @@
 import { z } from 'zod';
 import type { Fault } from './problem.ts';
-import { faultyFields } from './problem.ts';
+import { Problem, faultyFields } from './problem.ts';
 
 const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}]*$/u;
 const HALF_PAIR = /\p{Surrogate}/u;
+/** Spaces, controls and what Unicode draws as nothing; the blank of Braille is a symbol, and yet nothing to read. */
+const UNSEEN = /^[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+
+/** Whether there is nothing to see in a text: spaces, line breaks and characters without width only. */
+export const isBlank = (text: string): boolean => UNSEEN.test(text);
 
 /** A text on one line: no control or invisible formatting characters, so that it can be a header, a log field or a key. */
 export const oneLine = (most: number) => z.string()
   .refine((text) => PRINTABLE.test(text), 'has a line break or another control character')
-  .refine((text) => text.trim() !== '', 'is empty')
+  .refine((text) => !isBlank(text), 'is empty')
   .refine((text) => text.length <= most, `has more than ${most} characters`);
 
 /** A free text, kept as it came. Postgres text cannot hold NUL, and half a surrogate pair is no Unicode. */
@@ -20,11 +25,16 @@ export const freeText = (most: number) => z.string()
 /** Two capital letters. */
 export const regionField = z.string().regex(/^[A-Z]{2}$/, 'is not two capital letters');
 
-/** A BCP 47 tag, in canonical form. */
+/**
+ * A BCP 47 tag, in canonical form and down to language, script and region. Variants, extensions and private use go: they choose no
+ * template, and a caller could write any number into them, which a row that is never erased would then keep.
+ */
 export const localeField = z.string().transform((text, context) => {
   try {
-    const [tag] = text.length <= 35 ? Intl.getCanonicalLocales(text) : [];
-    if (tag !== undefined) return tag;
+    if (text.length > 0 && text.length <= 35) {
+      const { language, script, region } = new Intl.Locale(text);
+      return [language, script, region].filter((part) => part !== undefined).join('-');
+    }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
   }
@@ -50,26 +60,44 @@ const cureOf = (field: string, cures: Cures): string => cures[field] ?? cures[fi
 
 const EXPECTED: Readonly<Record<string, string>> = { string: 'text', object: 'an object', array: 'a list', record: 'an object' };
 
+/** Long enough to find the field by; a name is the sender's text, and an answer must stay small whatever was sent. */
+const SHOWN_NAME = 60;
+const fieldName = (path: readonly PropertyKey[]): string => {
+  const name = path.slice(0, 8).map((key) => String(key).slice(0, SHOWN_NAME)).join('.').replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
+  return name.length <= SHOWN_NAME ? name : `${name.slice(0, SHOWN_NAME)}…`;
+};
+
 const faultsOf = (issue: z.core.$ZodIssue, body: unknown, cures: Cures): Fault[] => {
-  const at = (path: readonly PropertyKey[]): string => path.map(String).join('.');
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ field: at([...issue.path, key.slice(0, 80)]), problem: 'is not a field of this request', cure: 'remove it, or correct its name' }));
+    return issue.keys.map((key) => ({ field: fieldName([...issue.path, key]), problem: 'is not a field of this request', cure: 'remove it, or correct its name' }));
   }
-  const field = at(issue.path);
+  const field = fieldName(issue.path);
   const missing = issue.code === 'invalid_type' && valueAt(body, issue.path) === undefined;
   const problem = missing ? 'is missing' : issue.code === 'invalid_type' ? `is not ${EXPECTED[issue.expected] ?? issue.expected}` : issue.message;
   return [{ field, problem, cure: field === '' ? 'send an object with the fields of this request' : cureOf(field, cures) }];
 };
 
+/** One fault per field: the first that was found. */
+const firstOfEach = (faults: readonly Fault[]): Fault[] => {
+  const byField = new Map<string, Fault>();
+  for (const fault of faults) if (!byField.has(fault.field)) byField.set(fault.field, fault);
+  return [...byField.values()];
+};
+
+const isObject = (body: unknown): boolean => typeof body === 'object' && body !== null && !Array.isArray(body);
+
 /**
  * Reads a body by its schema.
- * @throws Problem 400 naming every field at fault, what is wrong and what to do; never with what was sent.
+ * @throws Problem 400 naming the fields at fault, what is wrong and what to do; never with what was sent. A body that is no
+ * object is told which fields it should have had.
  */
 export const readFields = <Schema extends z.ZodType>(schema: Schema, body: unknown, cures: Cures): z.output<Schema> => {
-  const read = schema.safeParse(body);
-  if (read.success) return read.data;
-  const all = read.error.issues.flatMap((issue) => faultsOf(issue, body, cures));
-  const faults = all.filter((fault, index) => all.findIndex((other) => other.field === fault.field) === index);
-  const unknown = read.error.issues.every((issue) => issue.code === 'unrecognized_keys');
-  throw faultyFields(faults, unknown ? 'unknown_field' : 'invalid_field');
+  const given = isObject(body) ? body : {};
+  const read = schema.safeParse(given);
+  if (read.success && given === body) return read.data;
+  const issues = read.error?.issues ?? [];
+  const faults = firstOfEach(issues.flatMap((issue) => faultsOf(issue, given, cures)));
+  const unknown = issues.length > 0 && issues.every((issue) => issue.code === 'unrecognized_keys');
+  const problem = faultyFields(faults, unknown ? 'unknown_field' : 'invalid_field');
+  throw given === body ? problem : new Problem({ ...problem.details, detail: `The body is not an object of fields. ${problem.details.detail}` });
 };

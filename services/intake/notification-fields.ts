@@ -75,8 +75,25 @@ const CURES: Cures = {
 const unsupported = (field: string, code: string): Problem =>
   faultyFields([{ field, problem: 'is not supported by this version', cure: 'leave it out' }], code, 422);
 
-/** Reads the body of `POST /notifications`. @throws Problem 400 naming every fault; 422 for what is not supported. */
-export const readNotificationFields = (body: unknown): NotificationFields => {
+const LONGEST_EXPIRY_DAYS = 400;
+const DAY_MS = 86_400_000;
+
+/** The expiry never moves, and until it comes the notification is work: a slip in the year must not make it so for a century. */
+const expiryOf = (text: string | null | undefined, now: number): number | null => {
+  if (!text) return null;
+  const at = Date.parse(text);
+  if (at - now <= LONGEST_EXPIRY_DAYS * DAY_MS) return at;
+  throw faultyFields([{ field: 'expires_at', problem: `is more than ${LONGEST_EXPIRY_DAYS} days away`, cure: 'give an earlier instant, or leave it out' }], 'expiry_too_long', 422);
+};
+
+/** Consents are a set: in another order they are the same request. */
+const sorted = (consents: ConsentReference[]): ConsentReference[] => {
+  const textOf = ({ channel, basis, reference }: ConsentReference): string => JSON.stringify([channel, basis, reference]);
+  return consents.toSorted((one, other) => (textOf(one) < textOf(other) ? -1 : 1));
+};
+
+/** Reads the body of `POST /notifications`. @throws Problem 400 naming the faults; 422 for what is not supported, or expires after more than 400 days. */
+export const readNotificationFields = (body: unknown, now: number): NotificationFields => {
   const { recipient, ...read } = readFields(schema, body, CURES);
   if (read.artifacts.length > 0) throw unsupported('artifacts', 'artifacts_not_supported');
   if (read.precondition_url) throw unsupported('precondition_url', 'precondition_not_supported');
@@ -85,8 +102,8 @@ export const readNotificationFields = (body: unknown): NotificationFields => {
   if (sms === null && email === null) throw faultyFields([{ field: 'recipient', problem: 'has no address', cure: 'give sms, email or both' }], 'no_address');
   return {
     purpose: read.purpose,
-    recipient: { ref: recipient.ref, sms, email, region: recipient.region, locale: recipient.locale, timeZone: recipient.time_zone ?? null, consent: recipient.consent },
+    recipient: { ref: recipient.ref, sms, email, region: recipient.region, locale: recipient.locale, timeZone: recipient.time_zone ?? null, consent: sorted(recipient.consent) },
     variables: { ...read.variables, ...(read.subject ? { subject: read.subject } : {}) },
-    expiresAt: read.expires_at ? Date.parse(read.expires_at) : null,
+    expiresAt: expiryOf(read.expires_at, now),
   };
 };

@@ -4,8 +4,9 @@ import type { Engine } from '../../shared/delivery/engine.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
 import { readNotification } from '../../shared/ledger/reads.ts';
 import { apiKeyOf } from './api-key-auth.ts';
-import { keyHeader } from './idempotency-key.ts';
+import { keyHeader, storedKey } from './idempotency-key.ts';
 import { readNotificationFields } from './notification-fields.ts';
+import { refuseUndeclared } from './declared-variables.ts';
 import type { Site } from './page.ts';
 import { Problem, faultyFields } from './problem.ts';
 
@@ -29,9 +30,11 @@ const keyMissing = () => faultyFields([{ field: 'Idempotency-Key', problem: 'is 
 /** `POST /notifications`: accepts an intent; the same key and body again are the same notification. */
 export const postNotification = (engine: Engine, site: Site): RequestHandler => async (request, response) => {
   const { id: keyId, tenant } = apiKeyOf(response);
-  const idempotencyKey = keyHeader(request);
-  if (idempotencyKey === null) throw keyMissing();
-  const fields = readNotificationFields(request.body);
+  const key = keyHeader(request);
+  if (key === null) throw keyMissing();
+  const fields = readNotificationFields(request.body, engine.now());
+  const idempotencyKey = storedKey(engine.ring, tenant, key);
+  await refuseUndeclared(engine, fields, { tenant, idempotencyKey });
   const outcome = await acceptNotification(engine, {
     tenant, idempotencyKey, fingerprintOf: fields, purpose: fields.purpose, recipient: fields.recipient, variables: () => fields.variables,
     expiresAt: fields.expiresAt, artifacts: [], requestId: String(request.id), actor: `key:${keyId}`, ticket: null,

@@ -12,7 +12,7 @@ import { Problem, notFound } from './problem.ts';
 type ForEvent = RequestHandler<{ event_id: string }>;
 
 const fields = z.strictObject(reasonFields);
-const CURES = { ...REASON_CURES, reason: 'give a code such as maintenance or wrong_person, or a sentence of at most 500 characters' };
+const CURES = { ...REASON_CURES, reason: 'give a code such as maintenance, incident or wrong_person, or a sentence of at most 500 characters' };
 
 const requested = (request: Parameters<ForEvent>[0], response: Response): PauseRequest => {
   const { reason, actor } = readFields(fields, request.body, CURES);

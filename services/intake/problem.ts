@@ -34,9 +34,20 @@ export const problemBody = ({ status, code, detail, faults = [], members = {} }:
 
 const sentence = ({ field, problem, cure }: Fault): string => `${field === '' ? 'The body' : field} ${problem}: ${cure}.`;
 
-/** Some fields are at fault: 400, or 422 where they are well-formed and break a rule. */
-export const faultyFields = (faults: Fault[], code: string, status = 400): Problem =>
-  new Problem({ status, code, detail: faults.map(sentence).join(' '), faults });
+/** An answer stays below 10 KB, however much was wrong with the request. */
+const MOST_FAULTS = 20;
+const MOST_SENTENCES = 5;
+
+const more = (count: number): string[] => (count > 0 ? [`${count.toLocaleString('en')} more ${count === 1 ? 'field is' : 'fields are'} at fault.`] : []);
+
+/**
+ * Some fields are at fault: 400, or 422 where they are well-formed and break a rule. Names the first 20 of them, the first 5 in
+ * words, and says how many more there are (`more_errors`).
+ */
+export const faultyFields = (faults: readonly Fault[], code: string, status = 400): Problem => new Problem({
+  status, code, detail: [...faults.slice(0, MOST_SENTENCES).map(sentence), ...more(faults.length - MOST_SENTENCES)].join(' '), faults: faults.slice(0, MOST_FAULTS),
+  ...(faults.length > MOST_FAULTS ? { members: { more_errors: faults.length - MOST_FAULTS } } : {}),
+});
 
 /** The one answer for an unknown id, for an id of another tenant, and for a path that nothing answers. */
 export const notFound = (): Problem => new Problem({ status: 404, code: 'not_found', detail: 'There is nothing here. Check the address, and that the id belongs to this account.' });

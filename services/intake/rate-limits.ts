@@ -2,10 +2,16 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Problem } from './problem.ts';
 
 export interface TicketLimits {
-  /** Counts a ticket of a client address. @throws Problem 429. */
+  /** Counts a request of a client address, also one that repeats another: reading it costs the same. @throws Problem 429. */
   byAddress: (address: string) => Promise<void>;
-  /** Counts a ticket of a player. @throws Problem 429. */
-  byPlayer: (player: string) => Promise<void>;
+  /**
+   * Counts a new ticket of a player from an address. @throws Problem 429.
+   *
+   * The form is anonymous and a player's reference no secret, so the two count together: counted by the reference alone, a
+   * stranger could keep its owner from the form. What this gives up, many addresses writing for one player, `byAddress`
+   * bounds per address.
+   */
+  byPlayer: (player: string, address: string) => Promise<void>;
 }
 
 /** One household has one IPv6 network of 64 bits, and every address in it. */
@@ -25,5 +31,5 @@ const count = async (limiter: RateLimiterMemory, key: string): Promise<void> => 
 export const createTicketLimits = (perMinute: { address: number; player: number }): TicketLimits => {
   const address = new RateLimiterMemory({ keyPrefix: 'address', points: perMinute.address, duration: 60 });
   const player = new RateLimiterMemory({ keyPrefix: 'player', points: perMinute.player, duration: 60 });
-  return { byAddress: (key) => count(address, networkOf(key)), byPlayer: (key) => count(player, key) };
+  return { byAddress: (key) => count(address, networkOf(key)), byPlayer: (key, from) => count(player, `${networkOf(from)} ${key}`) };
 };

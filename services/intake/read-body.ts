@@ -19,6 +19,34 @@ const mediaTypeOf = (request: Request, accepted: readonly string[]): string => {
   });
 };
 
+/** No request has that many; whatever reads the fields later then never meets a body that is made of nothing else. */
+const MOST_FIELDS = 100;
+const MOST_VALUES = 500;
+const MOST_DEPTH = 8;
+
+const tooManyFields = (detail: string): Problem => new Problem({ status: 400, code: 'too_many_fields', detail });
+
+/** Refuses a body of too many members, at one place or altogether, or nested too deep. Not recursive: the depth is the sender's. */
+const boundShape = (body: unknown): unknown => {
+  let level: unknown[] = [body];
+  let values = 0;
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const inner: unknown[] = [];
+    for (const value of level) {
+      if (typeof value !== 'object' || value === null) continue;
+      if (depth >= MOST_DEPTH) throw tooManyFields(`The body is nested more than ${MOST_DEPTH} levels deep. Send the fields of this request only.`);
+      const members: unknown[] = Object.values(value);
+      values += members.length;
+      if (members.length > MOST_FIELDS || values > MOST_VALUES) {
+        throw tooManyFields(`The body has more than ${MOST_FIELDS} fields in one object or list, or more than ${MOST_VALUES} altogether. Send the fields of this request only.`);
+      }
+      inner.push(...members);
+    }
+    level = inner;
+  }
+  return body;
+};
+
 const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text) as unknown;
@@ -44,7 +72,9 @@ const setField = (target: Record<string, unknown>, name: string, value: string):
 /** Not URLSearchParams: that one replaces what is no UTF-8, and a text is kept as it came or refused. */
 const parseForm = (text: string): Record<string, unknown> => {
   const fields: Record<string, unknown> = {};
-  for (const pair of text.split('&').filter((one) => one !== '')) {
+  const pairs = text.split('&').filter((one) => one !== '');
+  if (pairs.length > MOST_FIELDS) throw tooManyFields(`The form has more than ${MOST_FIELDS} fields. Send those of this form only.`);
+  for (const pair of pairs) {
     const cut = pair.indexOf('=');
     try {
       const [name, value] = [cut < 0 ? pair : pair.slice(0, cut), cut < 0 ? '' : pair.slice(cut + 1)].map((part) => decodeURIComponent(part.replaceAll('+', ' '))) as [string, string];
@@ -87,7 +117,7 @@ const bodyReader = (accepted: readonly string[]): RequestHandler => (request, re
     }
     try {
       const text = decode(request.body);
-      request.body = type === FORM_TYPE ? parseForm(text) : parseJson(text);
+      request.body = type === FORM_TYPE ? parseForm(text) : boundShape(parseJson(text));
       next();
     } catch (problem) {
       next(problem);

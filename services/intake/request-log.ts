@@ -3,12 +3,16 @@ import type { Request, RequestHandler, Response } from 'express';
 import { pinoHttp } from 'pino-http';
 import type { Logger } from '../../shared/telemetry/logger.ts';
 
-const SANE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
-/** Takes the caller's request id where it is a plain one, draws one else, and gives it back. */
+/**
+ * Takes the caller's request id where it is a UUID or a ULID, draws one else, and gives it back. The ledger keeps it for ever, so
+ * it may be drawn at random and nothing that somebody wrote.
+ */
 const requestId: RequestHandler = (request, response, next) => {
   const given = request.get('x-request-id');
-  request.id = given !== undefined && SANE_ID.test(given) ? given : randomUUID();
+  request.id = given !== undefined && (UUID.test(given) || ULID.test(given)) ? given : randomUUID();
   response.set('X-Request-Id', request.id);
   next();
 };

@@ -3,7 +3,7 @@ import type { Roster } from '../../shared/content/roster.ts';
 import { findPerson, knownCategories } from '../../shared/content/roster.ts';
 import { normaliseEmail, normalisePhone } from '../../shared/content/address.ts';
 import type { Cures } from './faults.ts';
-import { freeText, localeField, oneLine, readAs, readFields, regionField } from './faults.ts';
+import { freeText, isBlank, localeField, oneLine, readAs, readFields, regionField } from './faults.ts';
 import { Problem } from './problem.ts';
 
 export const MESSAGE_LIMIT = 10_000;
@@ -30,7 +30,7 @@ const CURES: Cures = {
 
 const schemaFor = (roster: Roster, demo: boolean) => z.strictObject({
   category: z.string().refine((name) => knownCategories(roster).includes(name), 'is not a known category'),
-  message: freeText(MESSAGE_LIMIT).refine((text) => text.trim() !== '', 'is empty'),
+  message: freeText(MESSAGE_LIMIT).refine((text) => !isBlank(text), 'is empty'),
   region: regionField,
   locale: localeField,
   // Half of 128 astral characters would already be too long for the templates' own limit.
@@ -58,7 +58,7 @@ export const createTicketReader = (roster: Roster, demo: boolean): ((body: unkno
       };
     } catch (error) {
       if (!(error instanceof Problem) || !error.details.faults?.some((fault) => fault.field === 'category')) throw error;
-      throw new Problem({ ...error.details, members: { known_categories: categories } });
+      throw new Problem({ ...error.details, members: { ...error.details.members, known_categories: categories } });
     }
   };
 };

@@ -12,7 +12,7 @@ import { jsonOrFormBody } from './read-body.ts';
 import { addRoute } from './routes.ts';
 import { createTicketReader } from './ticket-fields.ts';
 import type { TicketDesk, TicketReceipt } from './tickets.ts';
-import { takeTicket } from './tickets.ts';
+import { isKnownTicket, takeTicket } from './tickets.ts';
 
 export interface TicketRoutes extends TicketDesk { site: Site; demo: boolean; ticketsPerMinute: { address: number; player: number }; log: Logger }
 
@@ -56,6 +56,8 @@ const answer = (site: Site, request: Request, response: Response, receipt: Ticke
   else response.status(receipt.replayed ? 200 : 202).json(receiptBody(site, receipt));
 };
 
+const addressOf = (request: Request): string => request.ip ?? 'unknown';
+
 /** The support form and what it is sent to. */
 export const addTicketRoutes = (router: Router, settings: TicketRoutes): void => {
   const { site, log } = settings;
@@ -63,14 +65,16 @@ export const addTicketRoutes = (router: Router, settings: TicketRoutes): void =>
   const limits = createTicketLimits(settings.ticketsPerMinute);
 
   const limitAddress: RequestHandler = async (request, _response, next) => {
-    await limits.byAddress(request.ip ?? 'unknown');
+    await limits.byAddress(addressOf(request));
     next();
   };
   const post: RequestHandler = async (request, response) => {
     try {
       const fields = readTicketFields(request.body);
-      await limits.byPlayer(fields.playerRef);
-      const receipt = await takeTicket(settings, fields, { key: keyHeader(request) ?? fields.formToken, requestId: String(request.id) });
+      const key = keyHeader(request) ?? fields.formToken;
+      // What was taken once is no new ticket: whoever asks again because an answer was lost must get it, limit or not.
+      if (!await isKnownTicket(settings.engine, fields.playerRef, key)) await limits.byPlayer(fields.playerRef, addressOf(request));
+      const receipt = await takeTicket(settings, fields, { key, requestId: String(request.id) });
       answer(site, request, response, receipt);
     } catch (error) {
       if (!wantsHtml(request)) throw error;

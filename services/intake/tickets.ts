@@ -5,6 +5,7 @@ import { routeTicket } from '../../shared/content/roster.ts';
 import type { ConsentReference } from '../../shared/delivery/accept-notification.ts';
 import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
+import { findByIdempotencyKey } from '../../shared/ledger/accept-group.ts';
 import { readNotification, readTicket } from '../../shared/ledger/reads.ts';
 import { fingerprint } from '../../shared/security/fingerprint.ts';
 import { generateToken } from '../../shared/security/tokens.ts';
@@ -40,6 +41,10 @@ const keysOf = (engine: Engine, playerRef: string, key: string | null): { idempo
     receiptToken: fingerprint(engine.ring, 'receipt-token', scoped).toString('base64url'),
   };
 };
+
+/** Whether a ticket came before under this key of this player; what it said is for `takeTicket` to compare. */
+export const isKnownTicket = async (engine: Engine, playerRef: string, key: string | null): Promise<boolean> =>
+  key !== null && await findByIdempotencyKey(engine.db, TICKET_TENANT, keysOf(engine, playerRef, key).idempotencyKey) !== null;
 
 const consentsOf = (person: Person): ConsentReference[] =>
   (['sms', 'email'] as const).flatMap((channel) => person.consent[channel].map((consent) => ({ channel, ...consent })));

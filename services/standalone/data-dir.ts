@@ -1,7 +1,7 @@
-import { chmod, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { rmSync } from 'node:fs';
+import { constants, rmSync } from 'node:fs';
+import { access, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** Writes a file that only its owner may read, all of it or nothing. */
 export const writePrivately = async (path: string, text: string): Promise<void> => {
@@ -14,20 +14,42 @@ export const writePrivately = async (path: string, text: string): Promise<void> 
 };
 
 /** The text of a secret kept in the data directory; made at its first use. */
-export const keptSecret = async (dataDir: string, name: string, make: () => string): Promise<string> => {
+export const keptSecret = async (dataDir: string, name: string, make: () => string | Promise<string>): Promise<string> => {
   const path = join(dataDir, name);
-  const kept = await readFile(path, 'utf8').catch(() => '');
-  if (kept.trim() !== '') return kept.trim();
-  const made = make();
+  const kept = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    // Only what is not there is made: a secret that cannot be read must never be overwritten by a new one.
+    if (error.code === 'ENOENT') return null;
+    throw new Error(`${path} cannot be read (${String(error.code)}): make it readable for this user`);
+  });
+  if (kept !== null && kept.trim() === '') throw new Error(`${path} is empty: put the kept ${name} back; or remove the file, if nothing was sealed with it`);
+  if (kept !== null) return kept.trim();
+  const made = await make();
   await writePrivately(path, `${made}\n`);
   return made;
 };
 
-/** Makes the data directory, readable by its owner alone. */
+/** Makes a folder and what is missing above it. Step by step: the recursive mkdir of Node never returns in some file systems. */
+const makeFolder = async (path: string): Promise<boolean> => {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return false;
+    if (code !== 'ENOENT' || dirname(path) === path || !(await makeFolder(dirname(path)))) throw error;
+    await mkdir(path, { mode: 0o700 });
+    return true;
+  }
+};
+
+/** Makes the data directory, readable by its owner alone. One that is there already is used as it is. @throws Error saying what to do. */
 export const ensureDataDir = async (dataDir: string): Promise<void> => {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  await chmod(dataDir, 0o700).catch(() => undefined);
-  await writeFile(join(dataDir, '.gitignore'), '*\n').catch(() => undefined);
+  try {
+    if (await makeFolder(dataDir)) await writeFile(join(dataDir, '.gitignore'), '*\n', { flag: 'wx' });
+    await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new Error(`the data directory ${dataDir} cannot be used (${String((error as NodeJS.ErrnoException).code)}): set TOCSIN_DATA_DIR to a folder that this user may make and write to`);
+  }
 };
 
 /** A password that can be typed. */

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Environment } from '../../shared/config/environment.ts';
 import { readVariables } from '../../shared/config/environment.ts';
 import { readCheckpointFile } from '../../shared/config/checkpoint-config.ts';
@@ -7,12 +8,15 @@ import { readSandboxConfig } from '../../shared/config/sandbox-config.ts';
 import type { SandboxConfig } from '../../shared/config/sandbox-config.ts';
 import type { StandaloneConfig } from '../../shared/config/standalone-config.ts';
 import { readCoordinatorConfig, readTransportConfig } from '../../shared/config/worker-config.ts';
+import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadRoster } from '../../shared/content/roster.ts';
+import { loadTemplates } from '../../shared/content/template-file.ts';
 import { openRuntime } from '../../shared/delivery/open-runtime.ts';
 import type { Runtime } from '../../shared/delivery/open-runtime.ts';
 import { findApiKey, insertApiKey } from '../../shared/ledger/api-keys.ts';
-import { APP_ROLE } from '../../shared/ledger/database.ts';
+import { APP_ROLE, openDatabase } from '../../shared/ledger/database.ts';
 import { migrate } from '../../shared/ledger/migrate.ts';
+import { newestSealed } from '../../shared/ledger/reads.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { apiKeyIdOf, generateApiKey, hashApiKey } from '../../shared/security/api-key.ts';
 import { generateKeyRingText } from '../../shared/security/key-ring.ts';
@@ -39,15 +43,47 @@ const apiKeyFor = async (runtime: Runtime, dataDir: string): Promise<string> => 
   return text;
 };
 
+/** Reads every setting and file before anything is started, so that a mistake is told at once and leaves nothing behind. */
+const preflight = (env: Environment, config: StandaloneConfig): void => {
+  const stand: Environment = {
+    TWILIO_FROM: '+12025550100', MAIL_FROM: 'tocsin@example.com', TOCSIN_KEYS: 'k0:', OPERATOR_PASSWORD: 'not-yet-made', TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
+    TWILIO_AUTH_TOKEN: 'none', SMTP_URL: 'smtp://127.0.0.1',
+    SINCH_BASE_URL: 'http://127.0.0.1', SINCH_PLAN_ID: 'none', SINCH_TOKEN: 'none', SINCH_FROM: '+12025550100', RESEND_BASE_URL: 'http://127.0.0.1', RESEND_API_KEY: 'none', ...given(env), DATABASE_URL: config.databaseUrl ?? 'postgres://embedded', LOG_LEVEL: config.logLevel,
+  };
+  const { policyDir, templateDir } = readEngineConfig(stand);
+  readIntakeConfig(stand);
+  readDashboardConfig(stand);
+  readTransportConfig(stand);
+  readCoordinatorConfig(stand);
+  readVariables(stand, ['DELIVERY_CONCURRENCY', 'TOCSIN_KILL_AT']);
+  loadRoster(policyDir);
+  loadPolicies(policyDir);
+  loadTemplates(templateDir);
+};
+
+/** What is set; an empty variable counts as unset. */
+const given = (env: Environment): Environment => Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+
+/** A key ring is only made where nothing was sealed yet: with a new one, what the database holds could never be read again. */
+const keysFor = async (config: StandaloneConfig, databaseUrl: string): Promise<string> => keptSecret(config.dataDir, 'keys', async () => {
+  const db = openDatabase({ url: databaseUrl, poolSize: 1 });
+  try {
+    if (await newestSealed(db)) throw new Error(`${join(config.dataDir, 'keys')} is missing, but the database holds what was sealed with it: put the kept file back, or set TOCSIN_KEYS`);
+  } finally {
+    await db.close();
+  }
+  return generateKeyRingText();
+});
+
 /** Fills in what a newcomer need not know: keys, demo mode, and the sandbox as provider unless another one is named. */
 const fillIn = async (env: Environment, config: StandaloneConfig, found: { databaseUrl: string; sandbox: { httpUrl: string; smtpUrl: string; account: SandboxConfig }; dashboardPort: string }): Promise<Environment> => ({
   TOCSIN_DEMO: '1', TWILIO_FROM: '+12025550100', MAIL_FROM: 'Tocsin <tocsin@example.com>',
   TWILIO_BASE_URL: found.sandbox.httpUrl, TWILIO_ACCOUNT_SID: found.sandbox.account.accountSid, TWILIO_AUTH_TOKEN: found.sandbox.account.authToken, SMTP_URL: found.sandbox.smtpUrl,
   SINCH_BASE_URL: found.sandbox.httpUrl, SINCH_PLAN_ID: found.sandbox.account.sinchPlanId, SINCH_TOKEN: found.sandbox.account.sinchToken, SINCH_FROM: '+12025550100',
   RESEND_BASE_URL: found.sandbox.httpUrl, RESEND_API_KEY: found.sandbox.account.resendApiKey,
-  TOCSIN_KEYS: await keptSecret(config.dataDir, 'keys', generateKeyRingText),
+  ...(given(env)['TOCSIN_KEYS'] === undefined ? { TOCSIN_KEYS: await keysFor(config, found.databaseUrl) } : {}),
   OPERATOR_PASSWORD: await keptSecret(config.dataDir, 'operator-password', makePassword),
-  ...Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== '')),
+  ...given(env),
   DATABASE_URL: found.databaseUrl, LOG_LEVEL: config.logLevel, DASHBOARD_PORT: found.dashboardPort,
 });
 
@@ -57,6 +93,8 @@ const fillIn = async (env: Environment, config: StandaloneConfig, found: { datab
  */
 export const startStandalone = async (env: Environment, config: StandaloneConfig, say: (line: string) => void): Promise<RunningStandalone> => {
   await ensureDataDir(config.dataDir);
+  await removeStandaloneFile(config.dataDir);
+  preflight(env, config);
   const closers = createClosers();
   try {
     return await startAll(env, config, { say, closers });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-const port = z.coerce.number().int('must be a whole number').min(0).max(65_535);
-const whole = (least: number) => z.coerce.number().int('must be a whole number').min(least);
+const port = z.coerce.number('must be a port number').int('must be a whole number').min(0, 'must be from 0 to 65535').max(65_535, 'must be from 0 to 65535');
+const whole = (least: number) => z.coerce.number('must be a number').int('must be a whole number').min(least, `must be at least ${least}`);
 const flag = z.enum(['0', '1', 'true', 'false', 'yes', 'no']).transform((text) => ['1', 'true', 'yes'].includes(text));
 
 /** Every environment variable of the product, once. Each service picks its keys. `.env.example` lists the same names. */

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Policy, PolicyStep } from '../domain/policy.ts';
 import { checkPolicy } from './policy-check.ts';
 import { durationField, percentField } from './duration.ts';
-import { FileProblemsError, readYamlFile, shownPath } from './yaml-file.ts';
+import { FileProblemsError, readFrom, readYamlFile, shownPath } from './yaml-file.ts';
 import type { FileProblem } from './yaml-file.ts';
 
 /** All faults in the policy files of a folder. */
@@ -87,12 +87,13 @@ const policyOf = (purpose: string, version: number, source: PolicySource): Polic
 /**
  * Reads `<dir>/<purpose>/<version>.yaml`; purpose and version are the path's, so no two files can claim the same.
  * @returns all policies, ordered by purpose and version.
- * @throws PolicyFileError naming every fault of every file, with line, column, field and cure.
+ * @throws PolicyFileError naming every fault of every file, with line, column, field and cure; ConfigurationError where there is
+ * no such folder.
  */
 export const loadPolicies = (dir: string): Policy[] => {
   const problems: FileProblem[] = [];
   const policies: Policy[] = [];
-  for (const purpose of readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => entry.name)) {
+  for (const purpose of readFrom(dir, 'TOCSIN_POLICY_DIR', () => readdirSync(dir, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map((entry) => entry.name)) {
     for (const name of readdirSync(join(dir, purpose))) {
       const path = join(dir, purpose, name);
       const version = /^([1-9]\d{0,5})\.yaml$/.exec(name)?.[1];

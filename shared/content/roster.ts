@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Channel } from '../domain/words.ts';
 import { normaliseEmail, normalisePhone } from './address.ts';
-import { FileProblemsError, readYamlFile } from './yaml-file.ts';
+import { FileProblemsError, readFrom, readYamlFile } from './yaml-file.ts';
 import type { FileProblem } from './yaml-file.ts';
 
 /** All faults in the roster. */
@@ -107,10 +107,13 @@ const checkRoster = (roster: Roster, dir: string): Problem[] => [
 
 /**
  * Reads `<dir>/roster.yaml`.
- * @throws RosterFileError naming every fault with line, column, field and cure.
+ * @throws RosterFileError naming every fault with line, column, field and cure; ConfigurationError where there is no such file.
  */
 export const loadRoster = (dir: string): Roster => {
-  const read = readYamlFile(join(dir, 'roster.yaml'), rosterSchema, dir);
+  const path = join(dir, 'roster.yaml');
+  readFrom(dir, 'TOCSIN_POLICY_DIR', () => readdirSync(dir));
+  readFrom(path, 'TOCSIN_POLICY_DIR', () => accessSync(path, constants.R_OK), 'the folder of the policies must also hold the roster of who is on call, so write one (the shipped one shows how)');
+  const read = readYamlFile(path, rosterSchema, dir);
   const problems: FileProblem[] = read.ok ? checkRoster(read.value, dir).map(([path, problem]) => read.at(path, problem)) : read.problems;
   if (!read.ok || problems.length > 0) throw new RosterFileError(problems);
   return read.value;

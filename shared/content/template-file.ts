@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { compilePart, LiquidError, renderPart } from './liquid.ts';
 import { PARTS, withHash } from './template.ts';
 import type { LocaleParts, Part, TemplateVersion } from './template.ts';
-import { FileProblemsError, readYamlFile, shownPath } from './yaml-file.ts';
+import { FileProblemsError, readFrom, readYamlFile, shownPath } from './yaml-file.ts';
 import type { FileProblem } from './yaml-file.ts';
 
 /** All faults in the templates of a folder. */
@@ -90,11 +90,11 @@ const loadVersion = (dir: string, name: string, version: number): Read => {
  * Reads `<dir>/<name>/<version>/template.yaml` and the Liquid files beside it (`sms.en.liquid`; `subject`, `text` and `html`
  * for email), and checks each of them: syntax, filters, undeclared variables.
  * @returns all versions, ordered by name and version.
- * @throws TemplateFileError naming every fault of every file, with line and column.
+ * @throws TemplateFileError naming every fault of every file, with line and column; ConfigurationError where there is no such folder.
  */
 export const loadTemplates = (dir: string): TemplateVersion[] => {
   const reads: Read[] = [];
-  for (const name of readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => entry.name)) {
+  for (const name of readFrom(dir, 'TOCSIN_TEMPLATE_DIR', () => readdirSync(dir, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map((entry) => entry.name)) {
     for (const version of readdirSync(join(dir, name))) {
       reads.push(/^[1-9]\d{0,5}$/.test(version) && /^[a-z][a-z0-9-]{0,63}$/.test(name)
         ? loadVersion(dir, name, Number(version))

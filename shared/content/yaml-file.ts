@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import { isNode, LineCounter, parseDocument } from 'yaml';
 import type { Document } from 'yaml';
 import type { z } from 'zod';
+import { ConfigurationError } from '../config/environment.ts';
 
 /** One fault of a file: where it is, which field, what is wrong and how to cure it. */
 export interface FileProblem { file: string; line: number; column: number; field: string; problem: string }
@@ -19,6 +20,27 @@ export class FileProblemsError extends Error {
     this.name = new.target.name;
   }
 }
+
+const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES']);
+const absence = (error: unknown): string | null => {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined || !ABSENT.has(code)) return null;
+  return code === 'EACCES' ? 'cannot be read' : code === 'ENOENT' ? 'is not there' : code === 'ENOTDIR' ? 'is not a folder' : 'is a folder, not a file';
+};
+
+/**
+ * Runs what reads a folder or file that a variable leads to.
+ * @throws ConfigurationError naming the path, the variable and what to do, where it is not there or cannot be read.
+ */
+export const readFrom = <T>(path: string, variable: string, read: () => T, cure = `correct ${variable}`): T => {
+  try {
+    return read();
+  } catch (error) {
+    const problem = absence(error);
+    if (problem === null) throw error;
+    throw new ConfigurationError(`${path} ${problem}: ${cure}, or leave ${variable} unset to use what is shipped`);
+  }
+};
 
 /** A path as it stands in messages: from the given folder's own name on, with forward slashes on every system. */
 export const shownPath = (dir: string, path: string): string =>
@@ -58,7 +80,15 @@ const wordsOf = (issue: Issue): string => {
  */
 export const readYamlFile = <T>(path: string, schema: z.ZodType<T>, dir = dirname(path)): Read<T> => {
   const lines = new LineCounter();
-  const document = parseDocument(readFileSync(path, 'utf8'), { lineCounter: lines, strict: true, uniqueKeys: true, prettyErrors: false, stringKeys: true });
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const problem = absence(error);
+    if (problem === null) throw error;
+    return { ok: false, problems: [{ file: shownPath(dir, path), line: 1, column: 1, field: '', problem: `${problem}; write it, or remove the folder` }] };
+  }
+  const document = parseDocument(text, { lineCounter: lines, strict: true, uniqueKeys: true, prettyErrors: false, stringKeys: true });
   const place = (offset: number, field: string, problem: string): FileProblem => {
     const { line, col } = lines.linePos(offset);
     return { file: shownPath(dir, path), line: line || 1, column: col || 1, field, problem };

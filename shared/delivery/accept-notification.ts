@@ -107,7 +107,9 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, r
   const variables = sealPart(engine.ring, eventId, 'variables', request.variables(eventId));
   const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', addresses);
   const templateVersions = policy.steps.map((step, index) => ({ step: index, template: step.template, version: step.templateVersion }));
-  const consentReferences = recipient.consent.map((one) => `${one.channel}:${one.basis}`);
+  // Only a basis that the policy itself names stands in clear: any other counts for nothing, and is the caller's own text.
+  const namedBases = new Set(Object.values(policy.regions).flatMap((region) => Object.values(region.consent).flat()));
+  const consentReferences = recipient.consent.map((one) => `${one.channel}:${namedBases.has(one.basis) ? one.basis : 'other'}`);
   const intent = canonicalText({
     event_id: eventId, tenant: request.tenant, idempotency_key_hash: fingerprint(engine.ring, 'idempotency-key', request.idempotencyKey).toString('hex'),
     request_fingerprint: requestFingerprint.toString('hex'), purpose: policy.purpose, policy_version: policy.version, template_versions: templateVersions,

@@ -9,7 +9,7 @@ export interface CloseRequest {
   /** Null for an operator of the whole deployment. */
   tenant: string | null;
   eventId: string;
-  /** A code (`consumed`, `accepted`, `taken`, `cancelled`, …), or a sentence: that one is sealed and booked as `other`. */
+  /** One of `CLOSE_CODES`; anything else is a text, which is sealed and booked as `other`. */
   reason: string;
   actor: string;
   requestId: string;
@@ -21,12 +21,13 @@ export type CloseOutcome =
   /** Nothing to close: the region was not covered, so nothing was ever started. */
   | { kind: 'not_open'; status: PublicStatus };
 
-const REASON_CODE = /^[a-z][a-z0-9_]{0,39}$/;
+/** The reasons that the ledger names in clear text. A closed list: whatever else is shaped like a code is still the caller's own text. */
+export const CLOSE_CODES: ReadonlySet<string> = new Set(['consumed', 'accepted', 'taken', 'completed', 'resolved', 'cancelled', 'duplicate', 'other']);
 
 /** Closes a notification: nothing is submitted any more. Idempotent: the first reason stands. */
 export const closeNotification = async (engine: Engine, request: CloseRequest): Promise<CloseOutcome> => {
   if (request.tenant !== null && (await engine.ledger.tenantOf(request.eventId)) !== request.tenant) return { kind: 'not_found' };
-  const isCode = REASON_CODE.test(request.reason);
+  const isCode = CLOSE_CODES.has(request.reason);
   const reason = isCode ? request.reason : 'other';
   const result = await decideAndAppend(engine, request.eventId, {
     provenance: { actor: request.actor, requestId: request.requestId },

@@ -6,11 +6,13 @@ import { APP_ROLE, openDatabase } from '../ledger/database.ts';
 import type { Database } from '../ledger/database.ts';
 import { missingMigrations } from '../ledger/migrate.ts';
 import { createPostgresLedger } from '../ledger/postgres-ledger.ts';
+import { newestSealed } from '../ledger/reads.ts';
 import { publishVersions } from '../ledger/versions.ts';
 import { checkRedis } from '../queue/check-redis.ts';
 import { openQueueBackend } from '../queue/queue-backend.ts';
 import type { QueueBackend } from '../queue/queue-backend.ts';
 import { parseKeyRing } from '../security/key-ring.ts';
+import type { KeyRing } from '../security/key-ring.ts';
 import { REDACT_PATHS } from '../security/redact.ts';
 import { EVENTS } from '../telemetry/events.ts';
 import { armFaultPoint } from '../telemetry/fault-points.ts';
@@ -19,6 +21,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import { carriersFor } from '../transports/carriers.ts';
 import { createEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
+import { openPart } from './payload.ts';
 import { createRelay } from './relay.ts';
 import type { Relay } from './relay.ts';
 
@@ -49,6 +52,21 @@ const refuseUnmigrated = async (db: Database): Promise<void> => {
   if (missing.length > 0) throw new NotMigratedError(`the database lacks ${missing.length} migration(s), first ${missing[0]}: run \`npx tocsin migrate\``);
 };
 
+/** The key ring does not open what the database holds: going on would seal with a key that the rest does not share. */
+export class WrongKeysError extends Error {
+  override readonly name = 'WrongKeysError';
+}
+
+const refuseWrongKeys = async (db: Database, ring: KeyRing): Promise<void> => {
+  const sealed = await newestSealed(db);
+  if (!sealed) return;
+  try {
+    openPart(ring, sealed.eventId, 'recipient', sealed);
+  } catch {
+    throw new WrongKeysError(`TOCSIN_KEYS does not open what this database holds (sealed with key ${sealed.keyId}): give it the key ring that the data was sealed with`);
+  }
+};
+
 const checkQueue = async (config: EngineConfig, log: Logger): Promise<void> => {
   if (config.redisUrl === undefined) return;
   // A Redis that is away at boot is no reason not to start: accepting and deciding need Postgres alone.
@@ -74,13 +92,14 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
     const clock = createDatabaseClock(db);
     await clock.refresh();
     await refuseUnmigrated(db);
+    await refuseWrongKeys(db, ring);
     await publishVersions(db, { policies, templates: templates.map((template) => ({ name: template.name, version: template.version, definition: template })), now: clock.now() });
     await checkQueue(config, log);
     const clockTimer = setInterval(() => void clock.refresh().catch(() => undefined), CLOCK_EVERY_MS);
     clockTimer.unref();
     const queue = openQueueBackend({
       databaseUrl: config.databaseUrl, roleName: APP_ROLE, ...(config.redisUrl === undefined ? {} : { redisUrl: config.redisUrl }),
-      onError: (error, where) => log.warn({ event: EVENTS.queueAway, where, error: error.message }),
+      onError: (error, where) => log.warn({ event: where.startsWith('handler') ? EVENTS.jobFailed : EVENTS.queueAway, where, error: where.startsWith('handler') ? error.name : error.message }),
     });
     const ledger = createPostgresLedger(db);
     const relay = createRelay({ ledger, queue, now: clock.now, log });

@@ -4,7 +4,8 @@ import type { Append } from '../ledger/rows.ts';
 import { seal } from '../security/sealing.ts';
 import type { Engine } from './engine.ts';
 
-const REASON_CODE = /^[a-z][a-z0-9_]{0,39}$/;
+/** The reasons for holding, resuming or retrying that the ledger names in clear text; whatever else is the caller's own text. */
+const OPERATOR_CODES: ReadonlySet<string> = new Set(['maintenance', 'incident', 'wrong_person', 'wrong_text', 'provider_trouble', 'duplicate', 'over', 'checked', 'requested', 'other']);
 
 /** A person's reason as the ledger may keep it: a code stands there, a sentence is booked as `other` and sealed beside its entry. */
 export interface BookedReason { code: string; enrich: (append: Append) => Append }
@@ -14,7 +15,7 @@ export interface BookedReason { code: string; enrich: (append: Append) => Append
  * payload, which holds one text only, and these may be many.
  */
 export const bookReason = (engine: Engine, { eventId, reason, kind }: { eventId: string; reason: string; kind: TransitionKind }): BookedReason => {
-  if (REASON_CODE.test(reason)) return { code: reason, enrich: (append) => append };
+  if (OPERATOR_CODES.has(reason)) return { code: reason, enrich: (append) => append };
   const sealed = seal(engine.ring, JSON.stringify({ operator: reason }), `${eventId}/observation`);
   return { code: 'other', enrich: (append) => (append.rows.entries.some((entry) => entry['kind'] === kind) ? withObservation(append, sealed) : append) };
 };

@@ -7,15 +7,20 @@ import { isDatabaseAway } from '../ledger/database.ts';
 
 const BATCH = 500;
 
-const decideOne = async (engine: Engine, loaded: Loaded, actor: string): Promise<boolean> => {
+/** How long a notification that could not be decided on is left alone; an operator has to act on its error in the log. */
+const POSTPONE_MS = 30_000;
+
+type Fate = 'moved' | 'lost_race' | 'failed';
+
+const decideOne = async (engine: Engine, loaded: Loaded, actor: string): Promise<Fate> => {
   try {
     const result = await tryDecide(engine, loaded, { kind: 'tick' }, { provenance: { actor, requestId: `tick-${loaded.eventId}-${loaded.state.version}` } });
-    return result?.kind === 'appended';
+    return result?.kind === 'appended' ? 'moved' : 'lost_race';
   } catch (error) {
     if (isDatabaseAway(error)) throw error;
     // One notification that cannot be decided on must not hold up the others.
     engine.log.error({ event: EVENTS.decisionFailed, event_id: loaded.eventId, error: (error as Error).name });
-    return false;
+    return 'failed';
   }
 };
 
@@ -29,10 +34,12 @@ export const sweepDecisions = async (engine: Engine, actor: string): Promise<num
     const due = await engine.ledger.loadDueDecisions(engine.now(), BATCH);
     if (due.length === 0) return decided;
     const outcomes = await Promise.all(due.map((loaded) => decideOne(engine, loaded, actor)));
-    const moved = outcomes.filter(Boolean).length;
+    const moved = outcomes.filter((fate) => fate === 'moved').length;
+    const failed = due.filter((_, index) => outcomes[index] === 'failed').map((loaded) => loaded.eventId);
+    if (failed.length > 0) await engine.ledger.postponeDecisions(failed, engine.now() + POSTPONE_MS);
     decided += moved;
     faultPoint('mid-tick');
-    // Nothing moved: another coordinator took them all, or they cannot be decided; the next tick looks again.
-    if (due.length < BATCH || moved === 0) return decided;
+    // Nothing moved: another coordinator took them all; the next tick looks again.
+    if (due.length < BATCH || moved + failed.length === 0) return decided;
   }
 };

@@ -14,6 +14,16 @@ const DUE: Statement = {
 export const loadDueDecisions = async (db: Database, now: number, limit: number): Promise<Loaded[]> =>
   (await db.query<LoadedRow>(DUE, [toTimestamp(now), limit])).map(toLoaded);
 
+const POSTPONE: Statement = {
+  name: 'tocsin_postpone_decisions_v1',
+  text: `UPDATE notification_state SET decide_at = $2::timestamptz WHERE event_id = ANY($1::text[]) AND decide_at <= $2::timestamptz`,
+};
+
+/** Looks at these notifications again later: they could not be decided on, and must not hold up the others meanwhile. */
+export const postponeDecisions = async (db: Database, eventIds: readonly string[], until: number): Promise<void> => {
+  await db.query(POSTPONE, [eventIds, toTimestamp(until)]);
+};
+
 export interface PollClaim { attemptKey: string; eventId: string; provider: string; nextPollAt: number }
 
 const LEASE: Statement = {

@@ -19,6 +19,18 @@ export const lastBeatAt = async (db: Database, duty: string): Promise<number | n
   return row?.finishedAt.getTime() ?? null;
 };
 
+const PULSE: Statement = {
+  name: 'tocsin_pulse_v1',
+  text: `SELECT (SELECT finished_at FROM engine_heartbeat WHERE duty = $1) AS beat,
+                (SELECT min(decide_at) FROM notification_state WHERE decide_at IS NOT NULL) AS decision`,
+};
+
+/** When a duty last finished (null where it never did), and the oldest instant at which a decision is due (null where none is). */
+export const readPulse = async (db: Database, duty: string): Promise<{ beatAt: number | null; decisionAt: number | null }> => {
+  const [row] = await db.query<{ beat: Date | null; decision: Date | null }>(PULSE, [duty]);
+  return { beatAt: row?.beat?.getTime() ?? null, decisionAt: row?.decision?.getTime() ?? null };
+};
+
 const OLDEST: Statement = {
   name: 'tocsin_oldest_due_v1',
   text: `SELECT (SELECT min(decide_at) FROM notification_state WHERE decide_at IS NOT NULL) AS decision,

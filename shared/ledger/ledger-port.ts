@@ -19,6 +19,8 @@ export interface LedgerPort {
   tenantOf: (eventId: string) => Promise<string | null>;
   /** Notifications at which a decision is due at `now`, the longest overdue first. */
   loadDueDecisions: (now: number, limit: number) => Promise<Loaded[]>;
+  /** Looks at these again later: they could not be decided on. */
+  postponeDecisions: (eventIds: readonly string[], until: number) => Promise<void>;
   /** Takes due polls under a lease; a poll whose worker dies is due again after it. */
   leaseDuePolls: (lease: { now: number; leaseUntil: number; limit: number }) => Promise<PollClaim[]>;
   /** The next instant at which a decision or a poll is due; null where nothing is. */
@@ -27,5 +29,6 @@ export interface LedgerPort {
   moveOutbox: (limit: number, enqueue: (rows: OutboxRow[]) => Promise<void>) => Promise<number>;
   /** Records that a duty has just finished. */
   beat: (duty: string, now: number) => Promise<void>;
-  lastBeatAt: (duty: string) => Promise<number | null>;
+  /** When a duty last finished, and the oldest instant at which a decision is due; null where there is none. */
+  readPulse: (duty: string) => Promise<{ beatAt: number | null; decisionAt: number | null }>;
 }

@@ -1,8 +1,8 @@
 import { createAcceptor, findByIdempotencyKey } from './accept-group.ts';
 import { createAppender } from './appender.ts';
-import { leaseDuePolls, loadDueDecisions, moveOutbox, nextDueAt } from './claims.ts';
+import { leaseDuePolls, loadDueDecisions, moveOutbox, nextDueAt, postponeDecisions } from './claims.ts';
 import type { Database } from './database.ts';
-import { beat, lastBeatAt } from './heartbeat.ts';
+import { beat, readPulse } from './heartbeat.ts';
 import type { LedgerPort } from './ledger-port.ts';
 import { createLoader } from './load.ts';
 import { tenantOf } from './reads.ts';
@@ -15,9 +15,10 @@ export const createPostgresLedger = (db: Database): LedgerPort => ({
   findByIdempotencyKey: (tenant, idempotencyKey) => findByIdempotencyKey(db, tenant, idempotencyKey),
   tenantOf: (eventId) => tenantOf(db, eventId),
   loadDueDecisions: (now, limit) => loadDueDecisions(db, now, limit),
+  postponeDecisions: (eventIds, until) => postponeDecisions(db, eventIds, until),
   leaseDuePolls: (lease) => leaseDuePolls(db, lease),
   nextDueAt: (now) => nextDueAt(db, now),
   moveOutbox: (limit, enqueue) => moveOutbox(db, limit, enqueue),
   beat: (duty, now) => beat(db, duty, now),
-  lastBeatAt: (duty) => lastBeatAt(db, duty),
+  readPulse: (duty) => readPulse(db, duty),
 });

@@ -33,6 +33,12 @@ export const readTicket = async (db: Database, by: { eventId: string } | { recei
 };
 export type TicketRecord = NonNullable<Awaited<ReturnType<typeof readTicket>>>;
 
+/** The newest sealed recipient, to try a key ring on; null where nothing is sealed yet. */
+export const newestSealed = async (db: Database): Promise<(SealedBox & { eventId: string }) | null> => {
+  const row = await db.prisma.recipient.findFirst({ where: { box: { not: null } }, orderBy: { eventId: 'desc' }, select: { eventId: true, keyId: true, box: true } });
+  return row && row.keyId !== null && row.box !== null ? { eventId: row.eventId, keyId: row.keyId, box: row.box } : null;
+};
+
 /** The newest tickets, for a list. */
 export const listTickets = async (db: Database, limit: number) =>
   db.prisma.ticket.findMany({

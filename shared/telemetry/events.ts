@@ -3,6 +3,8 @@ export const EVENTS = {
   decided: 'decided',
   submissionRefused: 'submission.refused',
   queueAway: 'queue.away',
+  jobFailed: 'job.failed',
+  decisionPostponed: 'decision.postponed',
   databaseAway: 'database.away',
   sweepFailed: 'sweep.failed',
   decisionFailed: 'decision.failed',

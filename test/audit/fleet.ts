@@ -54,7 +54,7 @@ const startDatabase = async (around: Surroundings): Promise<{ url: string; resta
 export const startFleet = async (around: Surroundings): Promise<Fleet> => {
   const { url: databaseUrl, restart } = await startDatabase(around);
   const common = {
-    ...around.env, DATABASE_URL: databaseUrl, TOCSIN_KEYS: generateKeyRingText(), LOG_LEVEL: 'info', DATABASE_POOL: '4', ...(around.redis ? { REDIS_URL: around.redis.url } : {}),
+    ...around.env, DATABASE_URL: databaseUrl, CHECKPOINT_FILE: join(around.folder, 'checkpoints.jsonl'), TOCSIN_KEYS: generateKeyRingText(), LOG_LEVEL: 'info', DATABASE_POOL: '4', ...(around.redis ? { REDIS_URL: around.redis.url } : {}),
   };
   const start = (name: CopiedService | 'dashboard', copy: number): ChildService => startService({
     name: `${name}.${copy}`, program: PROGRAMS[name].program, env: { ...common, ...PROGRAMS[name].env }, logPath: join(around.folder, `${name}.${copy}.log`), readyIn: startedEvent,

@@ -183,6 +183,8 @@ describe('commands on the ledger', () => {
     expect(watched.out).toMatch(/\u001b\[\d+A\r\u001b\[0J/);
     expect(watched.out).not.toMatch(/\u001b\[\d+m/);
     expect(watched.out).toContain('submission started');
+    const narrow = await run(['watch', eventId, '--until', 'forever'], { env: { ...env, NO_COLOR: '1' }, tty: true, columns: 24, wait: (_round, stop) => stop() });
+    expect(Math.max(...narrow.out.replace(/\u001b\[[?0-9;]*[A-Za-z]/g, '').split('\n').map((line) => [...line].length))).toBeLessThan(24);
     expect(watched.out).toContain('Ctrl-C stops watching');
     expect(watched.out.endsWith('\u001b[?25h')).toBe(true);
   });

@@ -64,9 +64,11 @@ A taken by the provider   | decision deadline   N accepted
 `);
   });
 
-  it.each([20, 40, 61, 80, 200])('has no line wider than %i columns (never fewer than 40)', (width) => {
+  it.each([1, 5, 8, 20, 39, 40, 61, 80, 200])('has no line wider than %i columns', (width) => {
     const lines = drawTimeline({ ...escalated, notice: 'x'.repeat(300) }, width, START + 40_000).split('\n');
-    expect(Math.max(...lines.map((line) => [...line].length))).toBeLessThanOrEqual(Math.max(40, width));
+    expect(Math.max(...lines.map((line) => [...line].length))).toBeLessThanOrEqual(width);
+    const painted = drawTimeline(escalated, width, START + 40_000, (text, mark) => `<${mark}>${text}`);
+    expect(painted.replace(/<.>/g, '')).toBe(drawTimeline(escalated, width, START + 40_000));
   });
 
   it('keeps every mark, in order, however little room there is', () => {
@@ -80,6 +82,11 @@ A taken by the provider   | decision deadline   N accepted
     const lane = drawTimeline(many, 40, START + 3_000).split('\n').find((line) => line.startsWith('sms')) ?? '';
     expect(lane.endsWith('D')).toBe(true);
     expect(lane).toHaveLength(40);
+  });
+
+  it('keeps the newest marks in a terminal of 20 columns', () => {
+    const lane = drawTimeline(escalated, 20, START + 40_000).split('\n').find((line) => line.startsWith('sms')) ?? '';
+    expect(lane.slice(7).replace(/[- ]/g, '')).toBe('PQSAoooo|');
   });
 
   it('colours marks only where it is told to, without moving them', () => {

@@ -1,3 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text as readAll } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { COMMAND_NAMES } from '../../services/cli/commands.ts';
 import { run } from './support.ts';
@@ -32,6 +38,14 @@ describe('the command line', () => {
     [['close', EVENT, '--reason'], "'--reason <value>' argument missing"],
     [['close', EVENT, '--reason', 'taken', '--actor', 'ada@example.com'], '--actor must be a short name'],
     [['key', 'create'], '--label is missing'],
+    [['key', 'create', '--label', 'shop\u001b[2J'], '--label must be one line'],
+    [['key', 'create', '--label', 'a\nb'], '--label must be one line'],
+    [['key', 'create', '--label', 'a\u202eb'], '--label must be one line'],
+    [['key', 'create', '--label', 'x'.repeat(101)], '--label must be one line'],
+    [['close', EVENT, '--reason', '  '], '--reason is missing'],
+    [['close', EVENT, '--reason', 'taken', '--actor', '15551234567'], '--actor must be a short name'],
+    [['send', '--ticket', '--category', 'bug_report', '--category', 'feedback'], '--category is given twice'],
+    [['watch', EVENT, '--until', 'final', '--until=settled'], '--until is given twice'],
     [['watch', EVENT, '--until', 'noon'], '--until must be one of settled, final, forever'],
     [['send', '--purpose', 'p'], '--ref is missing'],
     [['send', '--purpose', 'p', '--ref', 'r', '--consent', 'sms'], '--consent must be channel:basis'],
@@ -45,6 +59,25 @@ describe('the command line', () => {
     expect(ran).toMatchObject({ code: 2, out: '' });
     expect(ran.err).toContain(said);
     expect(ran.err).toContain('what to do: see `npx tocsin');
+  });
+
+  it('prints its version, as the package states it', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+    expect(await run(['--version'])).toEqual({ code: 0, err: '', out: `tocsin ${version}\n` });
+    expect(JSON.parse((await run(['--version', '--json'])).out)).toEqual({ version });
+  });
+
+  const deviceThatIsFull = existsSync('/dev/full') ? it : it.skip;
+  deviceThatIsFull('ends with 1 and says why where its output cannot be written', async () => {
+    const full = openSync('/dev/full', 'w');
+    try {
+      const child = spawn(process.execPath, [join(import.meta.dirname, '../../bin/tocsin.js'), '--version'], { env: { ...process.env, NODE_OPTIONS: '' }, stdio: ['ignore', full, 'pipe'] });
+      const [said, [code]] = await Promise.all([readAll(child.stderr as Readable), once(child, 'close') as Promise<[number | null]>]);
+      expect(code).toBe(1);
+      expect(said).toContain('the output cannot be written (ENOSPC)');
+    } finally {
+      closeSync(full);
+    }
   });
 
   it('gives a misuse out as JSON where JSON is asked for', async () => {

@@ -92,6 +92,37 @@ describe('a policy file', () => {
   });
 });
 
+describe('a variable that leads nowhere', () => {
+  const faultOf = (load: () => unknown): { name: string; message: string } => {
+    try {
+      load();
+    } catch (error) {
+      return error as Error;
+    }
+    return { name: 'none', message: '' };
+  };
+
+  it.each<[string, string, (folder: string) => unknown]>([
+    ['policies', 'TOCSIN_POLICY_DIR', loadPolicies], ['templates', 'TOCSIN_TEMPLATE_DIR', loadTemplates], ['the roster', 'TOCSIN_POLICY_DIR', loadRoster],
+  ])('of %s is told with the folder, the variable and what to do', (_what, variable, load) => {
+    const nowhere = join(dir, 'nowhere');
+    expect(faultOf(() => load(nowhere))).toMatchObject({ name: 'ConfigurationError', message: `${nowhere} is not there: correct ${variable}, or leave ${variable} unset to use what is shipped` });
+    write('file', '');
+    expect(faultOf(() => load(join(dir, 'file')))).toMatchObject({ name: 'ConfigurationError', message: expect.stringContaining(`is not a folder: correct ${variable}`) });
+  });
+
+  it('to a folder without a roster says that one is wanted there', () => {
+    const { name, message } = faultOf(() => loadRoster(dir));
+    expect(name).toBe('ConfigurationError');
+    expect(message).toMatch(/roster\.yaml is not there: the folder of the policies must also hold the roster .* TOCSIN_POLICY_DIR/);
+  });
+
+  it('to a template without its file names the file that is missing', () => {
+    write('a/1/sms.en.liquid', 'x');
+    expect(problemsOf(() => loadTemplates(dir))).toMatch(/a\/1\/template\.yaml:1:1: is not there; write it/);
+  });
+});
+
 describe('the shipped roster', () => {
   const roster = loadRoster(POLICY_DIR);
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import type { RunningIntake } from '../../services/intake/intake.ts';
 import { ask, createRig, postJson } from './rig.ts';
 import type { Answer, Rig } from './rig.ts';
+import { openPart } from '../../shared/delivery/payload.ts';
 
 let rig: Rig;
 let intake: RunningIntake;
@@ -39,6 +40,44 @@ describe('sending a notification', () => {
     expect(again.body).toEqual({ ...first.body, replayed: true });
   });
 
+  it('takes the same consents in another order as the same request', async () => {
+    const consent = ['sms:on_call_duty', { channel: 'email', basis: 'contract', reference: 'terms/7' }, 'email:on_call_duty'];
+    const first = await send(intent({}, { consent }), 'consents');
+    expect((await send(intent({}, { consent: consent.toReversed() }), 'consents')).body).toEqual({ ...first.body, replayed: true });
+    expect((await send(intent({}, { consent: consent.slice(1) }), 'consents')).status).toBe(409);
+  });
+
+  it('keeps a replay that was accepted under templates which declared more', async () => {
+    const { versions } = rig.engine;
+    const body = intent({ variables: { ...variables, shift: 'night' } });
+    rig.engine.versions = { ...versions, active: async (purpose) => {
+      const bound = await versions.active(purpose);
+      const more = [...bound?.templates ?? []].map(([name, one]) => [name, { ...one, variables: { ...one.variables, shift: { type: 'string' as const, max: 9 } } }] as const);
+      return bound && { ...bound, templates: new Map(more) };
+    } };
+    try {
+      expect((await send(body, 'declared-once')).status).toBe(202);
+    } finally {
+      rig.engine.versions = versions;
+    }
+    expect((await send(body, 'declared-once')).body).toMatchObject({ replayed: true });
+    expect((await send(body)).body).toMatchObject({ code: 'unknown_variable', field: 'variables.shift' });
+    expect((await send(intent({ subject: 'Any caller may give one' }))).status).toBe(202);
+  });
+
+  it('writes nothing that a caller made up into the rows that are never erased', async () => {
+    const marked = 'p_4111111111111111';
+    const { body } = await post('/notifications', intent({ subject: marked }, { ref: marked, locale: 'en-x-41111111-11111111', consent: ['sms:on_call_duty', `sms:${marked}`, { channel: 'email', basis: 'on_call_duty', reference: marked }] }),
+      { 'Idempotency-Key': `order ${marked}`, 'X-Request-Id': marked });
+    const eventId = String(body.event_id);
+    expect((await post(`/notifications/${eventId}/close`, { reason: marked }, { 'X-Request-Id': marked })).body).toMatchObject({ closed: { reason: 'other' } });
+    for (const table of ['notification', 'ledger_entry', 'attempt', 'notification_state', 'outbox']) {
+      const { rows } = await rig.engine.db.pool.query<{ dump: string }>(`SELECT t::text AS dump FROM ${table} t WHERE event_id = $1`, [eventId]);
+      for (const { dump } of rows) expect(dump).not.toMatch(/4111111/);
+    }
+    expect(rig.logged()).not.toContain('4111111');
+  });
+
   it('refuses another body under the same key', async () => {
     await send(intent(), 'taken');
     expect((await send(intent({ variables: { ...variables, message: 'other' } }), 'taken')).body).toMatchObject({ status: 409, code: 'idempotency_key_reused' });
@@ -62,6 +101,9 @@ describe('sending a notification', () => {
     ['a consent of an unknown channel', intent({}, { consent: ['fax:consent'] }), { status: 400, field: 'recipient.consent.0' }],
     ['a variable that is no text', intent({ variables: { ...variables, message: 7 } }), { status: 400, field: 'variables.message' }],
     ['a subject with a line break', intent({ subject: 'Hi\r\nBcc: x@example.com' }), { status: 400, field: 'subject' }],
+    ['a variable that no template of the purpose declares', intent({ variables: { ...variables, mesage: 'm', tiket: 't' } }), { status: 422, code: 'unknown_variable', field: 'variables.mesage', errors: [{ field: 'variables.mesage' }, { field: 'variables.tiket' }] }],
+    ['more than a hundred variables', intent({ variables: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`v${index}`, 'x'])) }), { status: 400, code: 'too_many_fields' }],
+    ['an expiry in another century', intent({ expires_at: '2126-01-01T00:00:00Z' }), { status: 422, code: 'expiry_too_long', field: 'expires_at' }],
     ['an unknown field', intent({ priority: 'high' }), { status: 400, code: 'unknown_field', field: 'priority' }],
     ['an unknown field of the recipient', intent({}, { name: 'Ada' }), { status: 400, code: 'unknown_field', field: 'recipient.name' }],
   ])('refuses %s', async (_what, body, wanted) => {
@@ -109,11 +151,12 @@ describe('keys', () => {
 
 describe('reading a notification', () => {
   it('shows status, policy, template and attempts, neutral of providers', async () => {
-    const eventId = String((await send(intent({ expires_at: '2099-01-01T00:00:00+02:00' }))).body.event_id);
+    const expiresAt = new Date(Date.now() + 30 * 86_400_000).toISOString();
+    const eventId = String((await send(intent({ expires_at: expiresAt.replace('Z', '+02:00') }))).body.event_id);
     const { body, text } = await get(`/notifications/${eventId}`);
     expect(body).toMatchObject({
       event_id: eventId, status: 'accepted', paused: false, closed: null, completed_at: null, purpose: 'game-support-urgent',
-      policy: { version: 1 }, template: { owner: 'ours', name: 'game-support-urgent-sms', version: 1, locale: 'en' }, expires_at: '2098-12-31T22:00:00.000Z',
+      policy: { version: 1 }, template: { owner: 'ours', name: 'game-support-urgent-sms', version: 1, locale: 'en' }, expires_at: new Date(Date.parse(expiresAt) - 7_200_000).toISOString(),
       attempts: [{ channel: 'sms', sequence: 1, outcome: 'queued', reason: null, submitted_at: null, settled_at: null, decision_deadline_at: expect.any(String) }],
       steps: [{ channel: 'sms', phase: 'started', reason: null }, { channel: 'email', phase: 'waiting', reason: null }],
     });
@@ -163,6 +206,24 @@ describe('closing', () => {
     const { body } = await post(`/notifications/${eventId}/close`, { reason: 'Called them at +1 202 555 0101' });
     expect(body).toMatchObject({ closed: { reason: 'other' } });
     expect((await get(`/notifications/${eventId}/history`)).text).not.toContain('Called');
+  });
+
+  it.each(['consumed', 'accepted', 'taken', 'completed', 'resolved', 'cancelled', 'duplicate', 'other'])('books %s as the code it is', async (reason) => {
+    const eventId = String((await send(intent())).body.event_id);
+    expect((await post(`/notifications/${eventId}/close`, { reason })).body).toMatchObject({ closed: { reason } });
+  });
+
+  it('seals what only looks like a code, and can read it again', async () => {
+    const eventId = String((await send(intent())).body.event_id);
+    expect((await post(`/notifications/${eventId}/close`, { reason: 'p_4111111111111111' })).body).toMatchObject({ closed: { reason: 'other' } });
+    const { rows } = await rig.engine.db.pool.query<{ key_id: string; box: Buffer }>('SELECT key_id, box FROM sealed_payload WHERE event_id = $1 AND part = \'operator_text\'', [eventId]);
+    expect(rows.map((row) => openPart(rig.engine.ring, eventId, 'operator_text', { keyId: row.key_id, box: row.box }))).toEqual([{ close: 'p_4111111111111111' }]);
+  });
+
+  it('refuses an actor that could be a number, and a reason with nothing to see', async () => {
+    const eventId = String((await send(intent())).body.event_id);
+    expect((await post(`/notifications/${eventId}/close`, { reason: 'taken', actor: 'p_4111-1111' })).body).toMatchObject({ status: 400, field: 'actor' });
+    expect((await post(`/notifications/${eventId}/close`, { reason: '\u200b' })).body).toMatchObject({ status: 400, field: 'reason' });
   });
 
   it('refuses an actor that is an address, a missing reason, and what was never started', async () => {

@@ -3,7 +3,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RunningIntake } from '../../services/intake/intake.ts';
 import { ask, aTicket, createDoor, createRig, postForm, postJson } from './rig.ts';
-import type { Rig } from './rig.ts';
+import type { Answer, Rig } from './rig.ts';
 
 let rig: Rig;
 let intake: RunningIntake;
@@ -27,7 +27,47 @@ describe('a request that cannot be read', () => {
   it('answers malformed JSON with 400 and says so', async () => {
     expect((await postJson(`${intake.url}/tickets`, '{"category": ')).body).toMatchObject({ status: 400, code: 'malformed_json', title: 'Bad Request' });
     expect((await postJson(`${intake.url}/tickets`, '')).body).toMatchObject({ status: 400, code: 'malformed_json' });
-    expect((await postJson(`${intake.url}/tickets`, '[]')).body).toMatchObject({ status: 400, code: 'invalid_field' });
+  });
+
+  it('names the fields that are missing where the body has none, or is no object', async () => {
+    for (const body of ['{}', '[]', 'null', '"help"']) {
+      const answer = (await postJson(`${intake.url}/tickets`, body)).body;
+      expect(answer).toMatchObject({ status: 400, code: 'invalid_field', field: 'category' });
+      expect((answer.errors as { field: string }[]).map((one) => one.field)).toEqual(['category', 'message', 'region', 'locale', 'player_ref']);
+      expect(/not an object/.test(answer.detail as string)).toBe(body !== '{}');
+    }
+  });
+
+  const numbered = (count: number, value: string): [string, string][] => Array.from({ length: count }, (_, index) => [String(index), value]);
+
+  it.each<[string, () => Promise<Answer>]>([
+    ['a JSON object of 22,000 unknown fields', () => postJson(`${intake.url}/tickets`, Object.fromEntries(numbered(22_000, '')))],
+    ['a form of 30,000 unknown fields', () => postForm(`${intake.url}/tickets`, Object.fromEntries(numbered(30_000, '1')))],
+    ['a form of empty fields only', () => postForm(`${intake.url}/tickets`, Object.fromEntries(numbered(29_000, '')))],
+    ['such a form from a browser', () => postForm(`${intake.url}/tickets`, Object.fromEntries(numbered(29_000, '1')), { Accept: 'text/html' })],
+    ['a list of 100,000 entries', () => postJson(`${intake.url}/tickets`, `{"contact":[${'0,'.repeat(100_000)}0]}`)],
+    ['objects in objects, 40,000 deep', () => postJson(`${intake.url}/tickets`, `${'{"a":'.repeat(40_000)}0${'}'.repeat(40_000)}`)],
+    ['lists in lists, 120,000 deep', () => postJson(`${intake.url}/tickets`, `${'['.repeat(120_000)}${']'.repeat(120_000)}`)],
+  ])('refuses %s by its shape alone, with a short answer', async (_what, send) => {
+    const answer = await send();
+    expect(answer.status).toBe(400);
+    expect(answer.text.length).toBeLessThan(10_000);
+    expect(answer.text).toMatch(/too_many_fields|<p>The form has more than 100 fields/);
+  });
+
+  it('names 20 faults at most, says how many more there are, and never repeats a long name', async () => {
+    const names = Array.from({ length: 90 }, (_, index) => `${index}${'\u0007é火'.repeat(200)}`);
+    const answer = await postJson(`${intake.url}/tickets`, { ...aTicket(), ...Object.fromEntries(names.map((name) => [name, 1])) });
+    expect(answer.body).toMatchObject({ status: 400, code: 'unknown_field', more_errors: 70 });
+    expect(answer.body.errors).toHaveLength(20);
+    expect(answer.body.detail).toContain('85 more fields are at fault.');
+    expect(Buffer.byteLength(answer.text)).toBeLessThan(10_000);
+  });
+
+  it.each([['spaces', ' \n\t'], ['characters without width', '\u200b\u2060\ufeff\u200d'], ['fillers', '\u3164\u2800\u115f'], ['direction marks', '\u202e\u2066']])('takes a message of nothing but %s as empty', async (_what, message) => {
+    expect((await postJson(`${intake.url}/tickets`, aTicket({ message }))).body).toMatchObject({ status: 400, field: 'message', errors: [{ problem: 'is empty' }] });
+    expect((await postJson(`${intake.url}/tickets`, aTicket({ player_ref: message }))).body).toMatchObject({ status: 400, field: 'player_ref' });
+    expect((await postJson(`${intake.url}/tickets`, aTicket({ message: `${message}!` }))).status).toBe(202);
   });
 
   it('answers a form that is no UTF-8 with 400 instead of replacing what it cannot read', async () => {
@@ -79,12 +119,31 @@ describe('limits', () => {
     expect(Number(perPlayer.headers.get('retry-after'))).toBeGreaterThan(0);
     expect([(await send('two')).status, (await send('three')).status, (await send('four')).status]).toEqual([202, 202, 429]);
   });
+
+  it('counts no replay against the player, and answers one also when the limit is reached', async () => {
+    const strict = await rig.start({ ticketsPerMinute: { address: 600, player: 2 } });
+    const ticket = aTicket();
+    const send = (key: string, body = ticket) => postJson(`${strict.url}/tickets`, body, { 'Idempotency-Key': key });
+    const first = await send('replayed');
+    for (let round = 0; round < 5; round += 1) expect((await send('replayed')).body).toEqual({ ...first.body, replayed: true });
+    expect([(await send('second')).status, (await send('third')).status]).toEqual([202, 429]);
+    expect((await send('replayed')).status).toBe(200);
+    expect((await send('replayed', { ...ticket, message: 'other' })).status).toBe(409);
+  });
+
+  it('lets nobody who knows a player\'s reference keep that player from the form', async () => {
+    const strict = await rig.start({ trustProxy: 1, ticketsPerMinute: { address: 600, player: 1 } });
+    const send = (from: string) => postJson(`${strict.url}/tickets`, aTicket({ player_ref: 'known-to-all' }), { 'X-Forwarded-For': from });
+    expect([(await send('203.0.113.9')).status, (await send('203.0.113.9')).status, (await send('198.51.100.7')).status]).toEqual([202, 429, 202]);
+    expect([(await send('2001:db8:1:2::1')).status, (await send('2001:db8:1:2::2')).status]).toEqual([202, 429]);
+  });
 });
 
 describe('request ids and the log', () => {
-  it('gives a sane request id back and replaces any other', async () => {
-    expect((await ask(`${intake.url}/healthz`, { headers: { 'X-Request-Id': 'abc-123' } })).headers.get('x-request-id')).toBe('abc-123');
-    expect((await ask(`${intake.url}/healthz`, { headers: { 'X-Request-Id': 'a b<c>' } })).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  it('gives a request id back that is a UUID or a ULID, and replaces any other, since the ledger keeps it', async () => {
+    const given = async (id: string) => (await ask(`${intake.url}/healthz`, { headers: { 'X-Request-Id': id } })).headers.get('x-request-id');
+    for (const id of ['0b8f7d1c-4a47-4c2e-9d53-6d8f2f3a9e10', '01ARZ3NDEKTSV4RRFFQ69G5FAV']) expect(await given(id)).toBe(id);
+    for (const id of ['abc-123', 'a b<c>', 'p_4111111111111111', '41111111-1111-1111-1111-111111111111']) expect(await given(id)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{21}$/);
   });
 
   it('logs route patterns and never a token, a query or a body', async () => {

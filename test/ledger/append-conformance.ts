@@ -159,11 +159,20 @@ export const appendConformance = (name: string, open: () => Promise<Candidate>):
       expect(await ledger().moveOutbox(500, take)).toBe(0);
     });
 
+    test('tells the oldest due decision, and looks at a postponed one later', async () => {
+      const { decisionAt } = await ledger().readPulse('sweep');
+      if (decisionAt === null) throw new Error('nothing is due');
+      const due = (await ledger().loadDueDecisions(decisionAt, 500)).map((one) => one.eventId);
+      expect(due.length).toBeGreaterThan(0);
+      await ledger().postponeDecisions(due, decisionAt + 30_000);
+      expect((await ledger().loadDueDecisions(decisionAt, 500)).filter((one) => due.includes(one.eventId))).toEqual([]);
+    });
+
     test('keeps the latest beat of a duty', async () => {
-      expect(await ledger().lastBeatAt('never')).toBeNull();
+      expect((await ledger().readPulse('never')).beatAt).toBeNull();
       await ledger().beat('sweep', START + 500);
       await ledger().beat('sweep', START);
-      expect(await ledger().lastBeatAt('sweep')).toBe(START + 500);
+      expect((await ledger().readPulse('sweep')).beatAt).toBe(START + 500);
     });
   });
 };

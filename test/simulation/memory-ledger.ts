@@ -55,7 +55,8 @@ export interface MemoryLedger {
   release: (transaction: object) => void;
   remove: (transaction: object) => void;
   beat: (duty: string, now: number) => void;
-  lastBeatAt: (duty: string) => number | null;
+  pulse: (duty: string) => { beatAt: number | null; decisionAt: number | null };
+  postpone: (eventIds: readonly string[], until: number) => void;
   /** Destroys what is sealed, as an erasure does; the entries stay. */
   erase: (eventId: string) => void;
 }
@@ -227,7 +228,16 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       n.variables = null;
     },
     beat: (duty, now) => { beats.set(duty, Math.max(now, beats.get(duty) ?? now)); },
-    lastBeatAt: (duty) => beats.get(duty) ?? null,
+    pulse: (duty) => {
+      const due = [...notifications.values()].map((n) => n.decideAt).filter((at): at is number => at !== null);
+      return { beatAt: beats.get(duty) ?? null, decisionAt: due.length > 0 ? Math.min(...due) : null };
+    },
+    postpone: (eventIds, until) => {
+      for (const eventId of eventIds) {
+        const n = notifications.get(eventId);
+        if (n && n.decideAt !== null && n.decideAt <= until) n.decideAt = until;
+      }
+    },
   };
 };
 
@@ -270,5 +280,6 @@ export const memoryPort = (ledger: MemoryLedger, reach: Reach = atOnce, open = n
     }
   },
   beat: (duty, now) => reach('beat', () => ledger.beat(duty, now)),
-  lastBeatAt: (duty) => reach('last-beat', () => ledger.lastBeatAt(duty)),
+  readPulse: (duty) => reach('last-beat', () => ledger.pulse(duty)),
+  postponeDecisions: (eventIds, until) => reach('postpone', () => ledger.postpone(eventIds, until)),
 });

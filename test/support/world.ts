@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import type { Policy } from '../../shared/domain/policy.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
@@ -58,6 +59,22 @@ export interface World {
   close: () => Promise<void>;
 }
 
+/** A Redis database of this world alone: queues of one name in one database are one queue, and their jobs go to whoever asks first. */
+const ownRedisDatabase = async (redisUrl: string): Promise<string> => {
+  const url = new URL(redisUrl);
+  const counter = new Redis(redisUrl);
+  try {
+    const [, databases = '16'] = await counter.config('GET', 'databases') as string[];
+    url.pathname = `/${1 + ((await counter.incr('tocsin-test-worlds')) % (Number(databases) - 1))}`;
+  } finally {
+    counter.disconnect();
+  }
+  const own = new Redis(url.href);
+  await own.flushdb();
+  own.disconnect();
+  return url.href;
+};
+
 export interface WorldSettings { backend: TestBackend; policies?: Policy[]; providerTimeoutMs?: number; startAt?: number; transports?: TransportChoice }
 
 const DEFAULT_TRANSPORTS: TransportChoice = { sms: 'twilio', email: 'smtp' };
@@ -67,7 +84,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const database = await createTestDatabase();
   if (settings.backend.kind === 'postgres') await migrateQueueSchema(database.url, 'tocsin_app');
   const databaseThrough = await through(database.url);
-  const redisThrough = settings.backend.redisUrl ? await through(settings.backend.redisUrl) : null;
+  const redisThrough = settings.backend.redisUrl ? await through(await ownRedisDatabase(settings.backend.redisUrl)) : null;
   const direct = openDatabase({ url: database.url, poolSize: 2, role: null });
   let paused = 0;
   let at = settings.startAt ?? Date.now();
@@ -96,6 +113,15 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const workers = transports.map((transport) => startDelivery({ ...common, channel: transport.channel, transport, concurrency: 8, actor: `delivery-${transport.channel}` }));
   const coordinator = startCoordinator({ ...common, transports, actor: 'coordinator', pollConcurrency: 8 });
 
+  // The workers' own statements and the drop may deadlock; whoever drops tries again.
+  const dropQueueSchema = async (tries = 20): Promise<void> => {
+    try {
+      await direct.pool.query('DROP SCHEMA bullmq CASCADE');
+    } catch (error) {
+      if ((error as { code?: string }).code !== '40P01' || tries === 0) throw error;
+      await dropQueueSchema(tries - 1);
+    }
+  };
   const state = async (eventId: string): Promise<NotificationState> => {
     const loaded = await engine.load(eventId);
     if (!loaded) throw new Error(`no ${eventId}`);
@@ -126,7 +152,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     ask: async (text, values = []) => (await direct.pool.query(text, values)).rows,
     takeQueueAway: async () => {
       if (redisThrough) redisThrough.proxy.cut();
-      else await direct.pool.query('DROP SCHEMA bullmq CASCADE');
+      else await dropQueueSchema();
     },
     giveQueueBack: async () => {
       if (redisThrough) redisThrough.proxy.restore();
