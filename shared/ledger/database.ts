@@ -42,6 +42,8 @@ export const openDatabase = (settings: DatabaseSettings): Database => {
   });
   // Without a listener an idle connection that the server ends would end the process.
   pool.on('error', (error) => settings.onPoolError?.(error));
+  // The pool listens to idle clients only: one that is out while its connection ends would end the process.
+  pool.on('connect', (client) => { client.on('error', (error) => settings.onPoolError?.(error)); });
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
     pool,

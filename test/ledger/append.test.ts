@@ -7,6 +7,8 @@ import type { Engine } from '../../shared/delivery/engine.ts';
 import { decide } from '../../shared/domain/decide.ts';
 import { fold } from '../../shared/domain/evolve.ts';
 import type { Stamped, Transition } from '../../shared/domain/transitions.ts';
+import { moveOutbox } from '../../shared/ledger/claims.ts';
+import { openDatabase } from '../../shared/ledger/database.ts';
 import { readEntries } from '../../shared/ledger/reads.ts';
 import { toAppend } from '../../shared/ledger/rows.ts';
 import { appendGroup } from '../../shared/ledger/append-group.ts';
@@ -25,6 +27,11 @@ afterAll(async () => {
   await engine.close();
   await database.drop();
 });
+
+/** Resolves once the error has been told; looked at again after every turn of the event loop. */
+const untilTold = async (told: string[]): Promise<void> => {
+  while (told.length === 0) await new Promise((resolve) => { setImmediate(resolve); });
+};
 
 const acceptOne = async (ending = '03'): Promise<string> => {
   const outcome = await acceptNotification(engine, urgentRequest(ending));
@@ -139,6 +146,21 @@ describe('appending', () => {
     }));
     const winners = await Promise.all([0, 1, 2, 3].map((turn) => appendGroup(engine.db, turn % 2 === 0 ? appends : [...appends].reverse())));
     expect(winners.map((won) => won.size).sort((a, b) => a - b)).toEqual([0, 0, 0, 30]);
+  });
+});
+
+describe('a connection that ends while a transaction is open on it', () => {
+  test('is an error of that transaction and not of the process, and the rows are given back', async () => {
+    const eventId = await acceptOne();
+    const told: string[] = [];
+    const own = openDatabase({ url: database.url, poolSize: 1, onPoolError: (error) => told.push(error.message) });
+    const moving = moveOutbox(own, 500, async () => {
+      await asOwner("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'");
+      await untilTold(told);
+    });
+    await expect(moving).rejects.toThrow();
+    expect(await rows('SELECT 1 FROM outbox WHERE event_id = $1', [eventId])).toHaveLength(1);
+    await own.close();
   });
 });
 
