@@ -36,9 +36,6 @@ const WORDS: Readonly<Record<PublicStatus, Words>> = {
 
 const REFRESH_SECONDS = 5;
 
-/** A ticket's status in one sentence, for people. */
-export const statusWords = (status: PublicStatus): string => WORDS[status].state;
-
 /** The player's own page about a ticket. Says nothing about who is on call or how to reach them. */
 export const receiptPage = (site: Site, view: ReceiptView): string => {
   const { state, next, tone } = WORDS[view.status];

@@ -3,6 +3,7 @@ import { attemptKeyOf } from '../domain/words.ts';
 import { renderAttempt } from '../content/render-attempt.ts';
 import type { ReasonCode } from '../domain/reasons.ts';
 import { decide } from '../domain/decide.ts';
+import { shortestExpiryMs } from '../domain/lifecycle.ts';
 import { emptyState } from '../domain/state.ts';
 import type { PublicStatus } from '../domain/words.ts';
 import { publicStatus } from '../domain/status.ts';
@@ -73,8 +74,6 @@ const barredChannels = (request: AcceptRequest, bound: BoundVersions): Partial<R
   }
   return barred;
 };
-
-const leastExpiryMs = ({ policy }: BoundVersions): number => policy.steps.slice(1).reduce((sum, step) => sum + step.reserveMs, 1_000);
 
 /**
  * What keeps a step's message from being rendered, found before anything is accepted: a later step that fails only once it is
@@ -147,7 +146,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, r
 /** Why an intent cannot be accepted as it stands; null where it can. */
 const refusalOf = async (engine: Engine, request: AcceptRequest, bound: BoundVersions | null): Promise<AcceptOutcome | null> => {
   if (!bound) return { kind: 'unknown_purpose', known: await engine.versions.purposes() };
-  const leastMs = leastExpiryMs(bound);
+  const leastMs = shortestExpiryMs(bound.policy);
   if (request.expiresAt !== null && request.expiresAt - engine.now() < leastMs) return { kind: 'expiry_too_short', leastMs };
   // A ticket is never refused for a template's sake: what cannot be rendered becomes a dead letter, and the ticket is kept.
   return request.ticket === null ? findUnrenderable(engine, request, bound) : null;

@@ -92,7 +92,7 @@ const tellCounted = (t: Transition, all: readonly ExplainedEntry[], told: Set<st
   told.add(`${t.kind} ${key}`);
   const same = all.filter((entry) => entry.kind === t.kind && entry.details['attempt'] === key);
   const last = instant(same.at(-1)?.at ?? 0);
-  if (t.kind === 'AttemptRequeued') return `${attemptName(key)} was put into its queue again ${same.length} time(s), under the same job id, since no worker had started it (last at ${last})`;
+  if (t.kind === 'AttemptRequeued') return `${attemptName(key)} was put into its queue again ${same.length} time(s), since no worker had started it (last at ${last})`;
   return `${same.length} status read(s) of ${attemptName(key)} failed (last at ${last}; ${reasonText(t.details.reason)}); a failed read is no evidence and claims nothing`;
 };
 

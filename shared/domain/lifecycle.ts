@@ -1,6 +1,7 @@
 import type { AttemptKey, Channel, Instant } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { currentAttempt, hasFailed, isLive, isReconciling, isUnsubmitted, mayBeSent } from './state.ts';
+import type { Policy } from './policy.ts';
 import type { Work } from './work.ts';
 import type { ReasonCode } from './reasons.ts';
 import { awaitsDeadline, escalate } from './escalation.ts';
@@ -23,8 +24,8 @@ export interface Intent {
 }
 
 /** The shortest expiry under which the policy's first step and the reserves of the later ones fit. */
-export const shortestExpiryMs = (work: Work): number =>
-  work.input.policy.steps.slice(1).reduce((sum, step) => sum + step.reserveMs, 1_000);
+export const shortestExpiryMs = (policy: Policy): number =>
+  policy.steps.slice(1).reduce((sum, step) => sum + step.reserveMs, 1_000);
 
 /** Accepts an intent: binds it to its policy version, skips what is barred, plans the first step (or all). */
 export const accept = (work: Work, intent: Intent): void => {

@@ -1,5 +1,4 @@
 import type { Channel } from './words.ts';
-import type { ProviderName } from './provider-answers.ts';
 
 export type EscalateWhen = 'pending' | 'accepted' | 'unknown' | 'failed';
 export type OnUnknown = 'hold' | 'replay' | 'resubmit_if_absent';
@@ -54,6 +53,3 @@ export interface Policy {
   retentionMs: number;
   steps: PolicyStep[];
 }
-
-/** The provider that carries each channel in this deployment, as recorded with every attempt. */
-export type ProviderByChannel = Record<Channel, ProviderName>;

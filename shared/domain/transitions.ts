@@ -2,7 +2,6 @@ import type { AttemptKey, Channel, Instant, Outcome, PublicStatus } from './word
 import type { Capabilities, ProviderName } from './provider-answers.ts';
 import type { ReasonCode } from './reasons.ts';
 import type { OnUnknown } from './policy.ts';
-import type { NotificationState } from './state.ts';
 
 type Of<Kind extends string, Details> = { kind: Kind; details: Details };
 type About<Kind extends string, Details = unknown> = Of<Kind, { attempt: AttemptKey } & Details>;
@@ -78,5 +77,3 @@ export const attemptOf = (transition: Transition): AttemptKey | null =>
 
 /** One transition with the instant it was decided at, as `evolve` folds it. */
 export interface Stamped { at: Instant; transition: Transition }
-
-export type Evolve = (state: NotificationState, stamped: Stamped) => NotificationState;

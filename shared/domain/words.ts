@@ -7,7 +7,6 @@
 export type Instant = number;
 
 export type Channel = 'sms' | 'email';
-export const CHANNELS: readonly Channel[] = ['sms', 'email'];
 
 /** `evt_` + ULID. */
 export type EventId = string;

@@ -132,7 +132,7 @@ describe('explain', () => {
     const readFailed: Command = { kind: 'record_status', attempt: SMS, reading: { kind: 'read_failed', reason: 'read_failed', retryAfterMs: null } };
     const texts = explained([[5_000, tick], [15_000, tick], [16_000, start(SMS)], [16_100, deferred], [21_000, start(SMS)], [21_200, accepted(SMS, 2)], [23_000, readFailed], [25_000, readFailed]]);
     expect(texts.slice(2, 6)).toEqual([
-      'SMS was put into its queue again 2 time(s), under the same job id, since no worker had started it (last at 2026-11-29T10:00:15Z).',
+      'SMS was put into its queue again 2 time(s), since no worker had started it (last at 2026-11-29T10:00:15Z).',
       'Submission 1 of SMS was definitely not processed at 2026-11-29T10:00:16.100Z (rate_limited; the provider said so), so it is tried again under the same attempt key, not before 2026-11-29T10:00:20.100Z.',
       'SMS was submitted to twilio at 2026-11-29T10:00:21Z (submission 2) and taken there at 2026-11-29T10:00:21.200Z.',
       '2 status read(s) of SMS failed (last at 2026-11-29T10:00:25Z; read_failed; Tocsin found so itself); a failed read is no evidence and claims nothing.',

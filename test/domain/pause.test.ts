@@ -75,7 +75,22 @@ describe('while a notification is paused', () => {
     expect(world.attempt('sms')).toMatchObject({ state: 'expired', reason: 'expired' });
     expect(world.status()).toBe('expired');
     expect(world.state.settledAt).toBe(START + EXPIRY);
-    expect(world.resume().transitions).toEqual([]);
+  });
+  it('it stays paused though it settles, and a retry waits for the resume', () => {
+    const world = open();
+    world.start('sms');
+    world.answer('sms', rejected);
+    world.start('email');
+    world.pause();
+    world.answer('email', rejected);
+    expect(world.state.settledAt).toBe(world.now);
+    expect(world.state.paused).toMatchObject({ reason: 'maintenance' });
+    const before = world.state.version;
+    expect(world.retry('email').transitions).toEqual([]);
+    expect(world.state.version).toBe(before);
+    world.resume();
+    expect(world.kinds().at(-1)).toBe('NotificationResumed');
+    expect(world.retry('email').transitions.map(({ transition }) => transition.kind)).toEqual(['OperatorRetried', 'AttemptPlanned', 'AttemptQueued']);
   });
   it('a lost worker is rescued, and the grace ends', () => {
     const world = open();
