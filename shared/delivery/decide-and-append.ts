@@ -9,6 +9,8 @@ import { faultPoint } from '../telemetry/fault-points.ts';
 import type { Engine } from './engine.ts';
 import { logDecision } from './log-decision.ts';
 import { renderFor } from './payload.ts';
+import { afterReload, noteLostRace, noteReload } from './reload.ts';
+import type { LostRace } from './reload.ts';
 import type { BoundVersions } from './versions.ts';
 
 /** What one round of load -> decide -> append came to. */
@@ -49,14 +51,30 @@ export interface Round {
   enrich?: (append: Append) => Append;
 }
 
-/** Load, decide, append at the version decided on; after a lost race reload and decide again. Losing is no error. */
-export const decideAndAppend = async (engine: Engine, eventId: string, round: Round): Promise<Result> => {
+/** The version a round of load and decide stood on, and the kinds of entries it appended. */
+const cameTo = (result: Exclude<Result, { kind: 'not_found' }>): { found: number; to: string[] } =>
+  (result.kind === 'unchanged'
+    ? { found: result.state.version, to: [] }
+    : { found: result.before.version, to: result.decision.transitions.map(({ transition }) => transition.kind) });
+
+/**
+ * Load, decide, append at the version decided on; after a lost race reload and decide again. Losing is no error, but it is told:
+ * in the log, and in the request id of what is appended afterwards. `lost` is a race that the caller has lost before.
+ */
+export const decideAndAppend = async (engine: Engine, eventId: string, round: Round, lost: LostRace | null = null): Promise<Result> => {
+  let last = lost;
   for (let tries = 0; tries < MOST_ROUNDS; tries += 1) {
     const loaded = await engine.load(eventId);
     if (!loaded) return { kind: 'not_found' };
     const bound = await engine.versions.bind(loaded.state.purpose, loaded.state.policyVersion);
-    const result = await tryDecide(engine, loaded, round.command(loaded, bound), round);
-    if (result) return result;
+    const provenance = last === null ? round.provenance : afterReload(last);
+    const result = await tryDecide(engine, loaded, round.command(loaded, bound), { ...round, provenance });
+    if (result) {
+      if (last !== null && result.kind !== 'not_found') noteReload(engine.log, last, cameTo(result));
+      return result;
+    }
+    last = { eventId, decidedOn: loaded.state.version, provenance: round.provenance };
+    noteLostRace(engine.log, last);
   }
   throw new Error(`lost ${MOST_ROUNDS} races in a row for ${eventId}`);
 };

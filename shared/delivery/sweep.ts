@@ -2,7 +2,8 @@ import type { Loaded } from '../ledger/load.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import { EVENTS } from '../telemetry/events.ts';
 import type { Engine } from './engine.ts';
-import { tryDecide } from './decide-and-append.ts';
+import { decideAndAppend, tryDecide } from './decide-and-append.ts';
+import { noteLostRace } from './reload.ts';
 import { isDatabaseAway } from '../ledger/database.ts';
 
 const BATCH = 500;
@@ -14,8 +15,13 @@ type Fate = 'moved' | 'lost_race' | 'failed';
 
 const decideOne = async (engine: Engine, loaded: Loaded, actor: string): Promise<Fate> => {
   try {
-    const result = await tryDecide(engine, loaded, { kind: 'tick' }, { provenance: { actor, requestId: `tick-${loaded.eventId}-${loaded.state.version}` } });
-    return result?.kind === 'appended' ? 'moved' : 'lost_race';
+    const provenance = { actor, requestId: `tick-${loaded.eventId}-${loaded.state.version}` };
+    const first = await tryDecide(engine, loaded, { kind: 'tick' }, { provenance });
+    if (first) return first.kind === 'appended' ? 'moved' : 'lost_race';
+    const lost = { eventId: loaded.eventId, decidedOn: loaded.state.version, provenance };
+    noteLostRace(engine.log, lost);
+    const again = await decideAndAppend(engine, loaded.eventId, { provenance, command: () => ({ kind: 'tick' }) }, lost);
+    return again.kind === 'appended' ? 'moved' : 'lost_race';
   } catch (error) {
     if (isDatabaseAway(error)) throw error;
     // One notification that cannot be decided on must not hold up the others.
@@ -26,7 +32,7 @@ const decideOne = async (engine: Engine, loaded: Loaded, actor: string): Promise
 
 /**
  * Applies every decision that is due, the longest overdue first, in grouped appends. Needs Postgres alone. No lease: of two
- * coordinators at one deadline one append wins, and the other finds nothing more to do. Returns how many were decided.
+ * coordinators at one deadline one append wins, and the other reloads and finds nothing more to do. Returns how many were decided.
  */
 export const sweepDecisions = async (engine: Engine, actor: string): Promise<number> => {
   let decided = 0;

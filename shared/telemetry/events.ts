@@ -1,6 +1,8 @@
 /** Names of log events, in one place. */
 export const EVENTS = {
   decided: 'decided',
+  appendLost: 'append.lost',
+  appendReloaded: 'append.reloaded',
   submissionRefused: 'submission.refused',
   queueAway: 'queue.away',
   jobFailed: 'job.failed',

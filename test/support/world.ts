@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis';
 import type { Policy } from '../../shared/domain/policy.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
@@ -22,6 +21,7 @@ import { startDelivery } from '../../services/delivery/delivery.ts';
 import { startSandbox } from '../../services/sandbox/sandbox.ts';
 import type { RunningSandbox } from '../../services/sandbox/sandbox.ts';
 import type { TestBackend } from './backends.ts';
+import { ownRedisDatabase } from './own-redis-database.ts';
 import { createTestDatabase } from './test-database.ts';
 import { SANDBOX_ACCOUNT, sandboxProviders } from './sandbox-providers.ts';
 import { through } from './tcp-proxy.ts';
@@ -58,22 +58,6 @@ export interface World {
   jump: (ms: number) => void;
   close: () => Promise<void>;
 }
-
-/** A Redis database of this world alone: queues of one name in one database are one queue, and their jobs go to whoever asks first. */
-const ownRedisDatabase = async (redisUrl: string): Promise<string> => {
-  const url = new URL(redisUrl);
-  const counter = new Redis(redisUrl);
-  try {
-    const [, databases = '16'] = await counter.config('GET', 'databases') as string[];
-    url.pathname = `/${1 + ((await counter.incr('tocsin-test-worlds')) % (Number(databases) - 1))}`;
-  } finally {
-    counter.disconnect();
-  }
-  const own = new Redis(url.href);
-  await own.flushdb();
-  own.disconnect();
-  return url.href;
-};
 
 export interface WorldSettings { backend: TestBackend; policies?: Policy[]; providerTimeoutMs?: number; startAt?: number; transports?: TransportChoice }
 
