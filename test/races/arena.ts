@@ -1,3 +1,4 @@
+import { ulid } from 'ulid';
 import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
 import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts';
 import { createRelay } from '../../shared/delivery/relay.ts';
@@ -26,12 +27,14 @@ export interface Arena {
   sandbox: RunningSandbox;
   queue: QueueBackend;
   now: () => number;
-  /** Accepts an intent to a recipient of its own; `script` is what the provider does with it. Resolves to the event id. */
-  accept: (channel: 'sms' | 'email', script: unknown[]) => Promise<string>;
+  /** An event id that is known before its notification is accepted, so that gates can be set for it. */
+  mint: () => string;
+  /** Accepts an intent under that id to a recipient of its own; `script` is what the provider does with it. */
+  accept: (eventId: string, channel: 'sms' | 'email', script: unknown[]) => Promise<void>;
   /** Moves the one clock of both processes and of the provider to that instant; it stands still otherwise. */
   moveTo: (at: number) => Promise<void>;
   /** The same gate in both processes. */
-  gate: (gate: Gate | null) => Promise<void>;
+  gate: (gate: Gate) => Promise<void>;
   release: () => Promise<void>;
   state: (eventId: string) => Promise<NotificationState>;
   entries: (eventId: string) => Promise<EntryRecord[]>;
@@ -77,14 +80,14 @@ export const openArena = async (backend: TestBackend): Promise<Arena> => {
   await moveTo(at);
   return {
     a, b, sandbox, queue, now,
-    accept: async (channel, script) => {
+    mint: () => `evt_${ulid(at)}`,
+    accept: async (eventId, channel, script) => {
       line += 1;
       const recipient = recipientOf(channel, line);
       const faults = sandbox.setScenario(String(channel === 'sms' ? recipient.sms : recipient.email), script);
       if (faults) throw new Error(JSON.stringify(faults));
-      const outcome = await acceptNotification(engine, urgentRequest('00', { recipient, ...(channel === 'email' ? { purpose: 'game-support-routine' } : {}) }));
+      const outcome = await acceptNotification({ ...engine, mint: { ...engine.mint, eventId: () => eventId } }, urgentRequest('00', { recipient, ...(channel === 'email' ? { purpose: 'game-support-routine' } : {}) }));
       if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
-      return outcome.eventId;
     },
     moveTo,
     gate: (gate) => onBoth((racer) => racer.gate(gate)),
@@ -98,7 +101,7 @@ export const openArena = async (backend: TestBackend): Promise<Arena> => {
     calls: (attemptKey) => sandbox.messages({ attemptKey }).length + sandbox.refused({ attemptKey }).length,
     stopParts: () => onBoth(async (racer) => {
       racer.signal('SIGCONT');
-      await racer.gate(null);
+      await racer.gate();
       await racer.release();
       await racer.stopParts();
     }),

@@ -4,7 +4,7 @@ import type { Gate, Held, Told } from './messages.ts';
 
 export interface GatedAppend {
   append: Appender;
-  set: (gate: Gate | null) => void;
+  set: (gates: readonly Gate[]) => void;
   release: () => void;
   /** How long appends have waited here, in ms: that is the test's time and not the product's. */
   heldMs: () => number;
@@ -17,15 +17,14 @@ const heldOf = (append: Append, kinds: string[]): Held =>
 
 /** The product's append behind a gate: what the gate speaks of has been loaded and decided on, and waits for its release. */
 export const gatedAppend = (append: Appender, tell: (told: Told, sent?: () => void) => void): GatedAppend => {
-  let gate: Gate | null = null;
-  let left = 0;
+  let gates: Gate[] = [];
   let heldMs = 0;
   const waiting: (() => void)[] = [];
 
-  const isHeld = ({ eventId }: Append, kinds: string[]): Gate | null => {
-    if (gate === null || left === 0 || !kinds.includes(gate.kind) || (gate.eventId !== null && gate.eventId !== eventId)) return null;
-    left -= 1;
-    return gate;
+  const gateOf = ({ eventId }: Append, kinds: string[]): Gate | null => {
+    const found = gates.find((gate) => gate.times > 0 && gate.eventId === eventId && kinds.includes(gate.kind));
+    if (found) found.times -= 1;
+    return found ?? null;
   };
   const wait = async (held: Held): Promise<void> => {
     const from = performance.now();
@@ -45,17 +44,14 @@ export const gatedAppend = (append: Appender, tell: (told: Told, sent?: () => vo
   return {
     append: async (one) => {
       const kinds = one.rows.entries.map((entry) => String(entry['kind']));
-      const found = isHeld(one, kinds);
+      const found = gateOf(one, kinds);
       if (found && !found.stopAfterCommit) await wait(heldOf(one, kinds));
       const won = await append(one);
       if (won) tell({ told: 'appended', eventId: one.eventId, version: one.version, kinds, actor: textOf(one, 'actor'), requestId: textOf(one, 'request_id') });
       if (won && found?.stopAfterCommit) await stop(one.eventId);
       return won;
     },
-    set: (next) => {
-      gate = next;
-      left = next?.times ?? 0;
-    },
+    set: (next) => { gates = next.map((gate) => ({ ...gate })); },
     release: () => { for (const resolve of waiting.splice(0)) resolve(); },
     heldMs: () => heldMs,
   };

@@ -1,9 +1,9 @@
 import type { RetryOutcome } from '../../shared/delivery/retry-attempt.ts';
 import type { Channel } from '../../shared/domain/words.ts';
 
-/** Which appends of a process wait between load and append: those of that event (any, where null) that hold such an entry. */
+/** Which appends of a process wait between load and append: those of that event that hold such an entry. */
 export interface Gate {
-  eventId: string | null;
+  eventId: string;
   kind: string;
   /** Holds so many of them, and lets the others pass. */
   times: number;
@@ -22,7 +22,7 @@ export interface PartSettings {
 export type Asked =
   | { ask: 'start'; part: PartSettings }
   | { ask: 'stop-parts' }
-  | { ask: 'gate'; gate: Gate | null }
+  | { ask: 'gate'; gates: Gate[] }
   | { ask: 'release' }
   | { ask: 'clock'; at: number }
   | { ask: 'retry'; attempt: string; actor: string; requestId: string };

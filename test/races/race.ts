@@ -27,8 +27,11 @@ export const gaplessEntries = async (arena: Arena, eventId: string): Promise<Ent
   return entries;
 };
 
+/** The request id before any reload. */
+const requestOf = ({ requestId }: Held): string => requestId.replace(/\+reloaded-from-v\d+$/, '');
+
 const ours = (held: Held) => (line: Record<string, unknown>): boolean =>
-  line['event_id'] === held.eventId && line['actor'] === held.actor && line['request_id'] === held.requestId && line['decided_on'] === held.decidedOn;
+  line['event_id'] === held.eventId && line['actor'] === held.actor && line['request_id'] === requestOf(held) && line['decided_on'] === held.decidedOn;
 
 /**
  * The loser's reload: its log says on which version it had decided, that the append was refused for it, which version it found, and
@@ -42,9 +45,9 @@ export const reloadOf = async (arena: Arena, { racer, held }: Side): Promise<Rel
   const cameTo = reloaded.line['came_to'] as string[];
   expect(lost.line).toMatchObject({ event_id: held.eventId, decided_on: held.decidedOn, actor: held.actor });
   expect(found).toBeGreaterThan(held.decidedOn);
-  const entries = (await gaplessEntries(arena, held.eventId)).filter(({ actor, requestId }) => actor === held.actor && requestId.startsWith(held.requestId));
+  const entries = (await gaplessEntries(arena, held.eventId)).filter(({ actor, requestId }) => actor === held.actor && requestId.startsWith(requestOf(held)));
   expect(entries.map(({ kind }) => kind)).toEqual(cameTo);
-  expect(new Set(entries.map(({ requestId }) => requestId))).toEqual(new Set(cameTo.length > 0 ? [`${held.requestId}+reloaded-from-v${held.decidedOn}`] : []));
+  expect(new Set(entries.map(({ requestId }) => requestId))).toEqual(new Set(cameTo.length > 0 ? [`${requestOf(held)}+reloaded-from-v${held.decidedOn}`] : []));
   expect(entries[0]?.version ?? found + 1).toBe(found + 1);
   return { found, cameTo, entries };
 };

@@ -12,7 +12,7 @@ export interface Racer {
   readonly pid: number;
   start: (...parts: PartSettings[]) => Promise<void>;
   stopParts: () => Promise<void>;
-  gate: (gate: Gate | null) => Promise<void>;
+  gate: (...gates: Gate[]) => Promise<void>;
   release: () => Promise<void>;
   /** Sets its clock, which stands still otherwise. */
   clock: (at: number) => Promise<void>;
@@ -29,6 +29,8 @@ export interface Racer {
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** Longer than a busy machine takes to start a process. */
+const TELLS_WITHIN_MS = 60_000;
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG'];
 
 /** Starts a process and resolves once it is ready. @throws where it ends before. */
@@ -53,13 +55,21 @@ export const startRacer = async (env: Record<string, string>): Promise<Racer> =>
   process.once('exit', kill);
 
   const nth = <K extends Kind>(kind: K, fits: (told: Of<K>) => boolean, count: number): Promise<Of<K>> => new Promise((resolve, reject) => {
+    const fail = (why: string): void => {
+      const last = heard.filter(({ told }) => told !== 'answer').slice(-6).map((told) => JSON.stringify(told));
+      reject(new Error(`process ${child.pid} ${why} ${kind}; last it told: ${last.join(' ')}`));
+    };
+    const end = (run: () => void): void => {
+      clearTimeout(limit);
+      listeners.delete(listener);
+      run();
+    };
     const listener = (): void => {
       const found = heard.filter((told): told is Of<K> => told.told === kind && fits(told as Of<K>))[count - 1];
-      if (!found && !over) return;
-      listeners.delete(listener);
-      if (found) resolve(found);
-      else reject(new Error(`process ${child.pid} ended before it told ${kind}`));
+      if (found) end(() => resolve(found));
+      else if (over) end(() => fail('ended before it told'));
     };
+    const limit = setTimeout(() => end(() => fail('has not told')), TELLS_WITHIN_MS);
     listeners.add(listener);
     listener();
   });
@@ -78,7 +88,7 @@ export const startRacer = async (env: Record<string, string>): Promise<Racer> =>
     pid: child.pid as number,
     start: async (...parts) => { for (const part of parts) await ask({ ask: 'start', part }); },
     stopParts: async () => { await ask({ ask: 'stop-parts' }); },
-    gate: async (gate) => { await ask({ ask: 'gate', gate }); },
+    gate: async (...gates) => { await ask({ ask: 'gate', gates }); },
     release: async () => { await ask({ ask: 'release' }); },
     clock: async (at) => { await ask({ ask: 'clock', at }); },
     retry: async (attempt, by) => (await ask({ ask: 'retry', attempt, ...by })).retried as RetryOutcome,

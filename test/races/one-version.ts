@@ -1,21 +1,17 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { attemptKeyOf } from '../../shared/domain/words.ts';
 import { attemptJobId } from '../../shared/queue/queue-names.ts';
-import { describeOnBackends } from '../support/backends.ts';
-import { openArena } from './arena.ts';
 import type { Arena } from './arena.ts';
 import { bothHeld, countOf, gaplessEntries, ranked } from './race.ts';
 
-describeOnBackends('two processes that stand on one version', (backend) => {
-  let arena: Arena;
-  beforeAll(async () => { arena = await openArena(backend); }, 60_000);
-  afterEach(() => arena.stopParts());
-  afterAll(() => arena.close());
-
+/** Both processes have loaded the same version and decided on it; then both append. */
+export const racesOnOneVersion = (open: () => Arena): void => {
   test('two workers with one job under two ids: one starts the submission, the other reloads and makes no call', async () => {
+    const arena = open();
     await Promise.all([arena.a.start({ part: 'sms' }), arena.b.start({ part: 'sms' })]);
-    await arena.gate({ eventId: null, kind: 'SubmissionStarted', times: 1 });
-    const eventId = await arena.accept('sms', [{ submit: 'accept' }, { status: 'never' }]);
+    const eventId = arena.mint();
+    await arena.gate({ eventId, kind: 'SubmissionStarted', times: 1 });
+    await arena.accept(eventId, 'sms', [{ submit: 'accept' }, { status: 'never' }]);
     const key = attemptKeyOf(eventId, 'sms', 1);
     await arena.queue.addJobs('sms', [{ id: attemptJobId(key, 2), name: 'attempt', payload: { eventId, channel: 'sms', sequence: 1 } }]);
 
@@ -34,8 +30,10 @@ describeOnBackends('two processes that stand on one version', (backend) => {
   });
 
   test('two coordinators at one deadline: one claims the email, the other reloads and claims nothing; one call on the fallback', async () => {
+    const arena = open();
     await arena.a.start({ part: 'sms' });
-    const eventId = await arena.accept('sms', [{ submit: 'accept' }, { status: 'never' }]);
+    const eventId = arena.mint();
+    await arena.accept(eventId, 'sms', [{ submit: 'accept' }, { status: 'never' }]);
     await arena.a.tells('appended', (told) => told.eventId === eventId && told.kinds.includes('SubmissionAccepted'));
     await Promise.all([arena.a.start({ part: 'coordinator' }, { part: 'email' }), arena.b.start({ part: 'coordinator' }, { part: 'email' })]);
     // The final poll is made before the deadline: the claim then rests on fresh evidence, and no poll is due beside it.
@@ -61,8 +59,10 @@ describeOnBackends('two processes that stand on one version', (backend) => {
   });
 
   test('two operators who retry one failure: one plans the next attempt, the other reloads and is refused; one call', async () => {
+    const arena = open();
     await arena.a.start({ part: 'email' });
-    const eventId = await arena.accept('email', [{ submit: 'reject' }, { submit: 'accept' }]);
+    const eventId = arena.mint();
+    await arena.accept(eventId, 'email', [{ submit: 'reject' }, { submit: 'accept' }]);
     const [first, second] = [attemptKeyOf(eventId, 'email', 1), attemptKeyOf(eventId, 'email', 2)];
     await arena.a.tells('appended', (told) => told.eventId === eventId && told.kinds.includes('AttemptRejected'));
     await arena.gate({ eventId, kind: 'OperatorRetried', times: 1 });
@@ -80,4 +80,4 @@ describeOnBackends('two processes that stand on one version', (backend) => {
     expect(entries.find(({ kind }) => kind === 'OperatorRetried')?.actor).toBe(winner.held.actor);
     expect([countOf(entries, 'OperatorRetried'), arena.calls(first), arena.calls(second)]).toEqual([1, 1, 1]);
   });
-});
+};
