@@ -70,7 +70,7 @@ export const decideAndAppend = async (engine: Engine, eventId: string, round: Ro
     const provenance = last === null ? round.provenance : afterReload(last);
     const result = await tryDecide(engine, loaded, round.command(loaded, bound), { ...round, provenance });
     if (result) {
-      if (last !== null && result.kind !== 'not_found') noteReload(engine.log, last, cameTo(result));
+      if (last !== null && result.kind !== 'not_found') await noteReload(engine, last, cameTo(result));
       return result;
     }
     last = { eventId, decidedOn: loaded.state.version, provenance: round.provenance };

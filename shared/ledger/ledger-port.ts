@@ -2,6 +2,7 @@ import type { Accepted, NewNotification } from './accept-group.ts';
 import type { Appender } from './appender.ts';
 import type { OutboxRow, PollClaim } from './claims.ts';
 import type { Loaded, Loader } from './load.ts';
+import type { LostRaceRecord } from './lost-races.ts';
 
 /**
  * All that the use cases ask of a ledger. Postgres keeps it in production; the simulation keeps it in memory under the same
@@ -27,6 +28,8 @@ export interface LedgerPort {
   nextDueAt: (now: number) => Promise<number | null>;
   /** Hands outbox rows over and removes them once they are enqueued; returns how many were moved. */
   moveOutbox: (limit: number, enqueue: (rows: OutboxRow[]) => Promise<void>) => Promise<number>;
+  /** Records a race that was lost and left its loser with nothing to append. */
+  recordLostRace: (race: LostRaceRecord) => Promise<void>;
   /** Records that a duty has just finished. */
   beat: (duty: string, now: number) => Promise<void>;
   /** When a duty last finished, and the oldest instant at which a decision is due; null where there is none. */

@@ -5,6 +5,7 @@ import type { Database } from './database.ts';
 import { beat, readPulse } from './heartbeat.ts';
 import type { LedgerPort } from './ledger-port.ts';
 import { createLoader } from './load.ts';
+import { createLostRaceRecorder } from './lost-races.ts';
 import { tenantOf } from './reads.ts';
 
 /** The ledger of a process on Postgres: loads, appends and acceptances asked for at the same time share a statement. */
@@ -19,6 +20,7 @@ export const createPostgresLedger = (db: Database): LedgerPort => ({
   leaseDuePolls: (lease) => leaseDuePolls(db, lease),
   nextDueAt: (now) => nextDueAt(db, now),
   moveOutbox: (limit, enqueue) => moveOutbox(db, limit, enqueue),
+  recordLostRace: createLostRaceRecorder(db),
   beat: (duty, now) => beat(db, duty, now),
   readPulse: (duty) => readPulse(db, duty),
 });

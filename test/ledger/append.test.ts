@@ -165,7 +165,7 @@ describe('a connection that ends while a transaction is open on it', () => {
 });
 
 describe('the database itself', () => {
-  test.each(['UPDATE ledger_entry SET actor = actor', 'DELETE FROM ledger_entry', 'TRUNCATE ledger_entry', 'TRUNCATE ledger_entry_default', 'UPDATE notification SET purpose = purpose', 'DELETE FROM notification', 'TRUNCATE notification CASCADE'])(
+  test.each(['UPDATE ledger_entry SET actor = actor', 'DELETE FROM ledger_entry', 'TRUNCATE ledger_entry', 'TRUNCATE ledger_entry_default', 'UPDATE notification SET purpose = purpose', 'DELETE FROM notification', 'TRUNCATE notification CASCADE', 'UPDATE lost_race SET found = found', 'DELETE FROM lost_race', 'TRUNCATE lost_race'])(
     'refuses %s as the application', async (statement) => {
       await acceptOne();
       await expect(rows(statement)).rejects.toThrow(/permission denied|append-only/);

@@ -4,6 +4,8 @@ import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts
 import { createRelay } from '../../shared/delivery/relay.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
 import { readEntries } from '../../shared/ledger/reads.ts';
+import type { LostRaceRecord } from '../../shared/ledger/lost-races.ts';
+import { readLostRaces } from '../../shared/ledger/lost-races.ts';
 import type { EntryRecord } from '../../shared/ledger/reads.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { openQueueBackend } from '../../shared/queue/queue-backend.ts';
@@ -38,6 +40,7 @@ export interface Arena {
   release: () => Promise<void>;
   state: (eventId: string) => Promise<NotificationState>;
   entries: (eventId: string) => Promise<EntryRecord[]>;
+  lostRaces: (eventId: string) => Promise<LostRaceRecord[]>;
   /** Calls that the provider had under that attempt key, whatever it answered. */
   calls: (attemptKey: string) => number;
   /** Lets go of what is held, and ends what runs in both processes. */
@@ -98,6 +101,7 @@ export const openArena = async (backend: TestBackend): Promise<Arena> => {
       return loaded.state;
     },
     entries: (eventId) => readEntries(engine.db, eventId),
+    lostRaces: (eventId) => readLostRaces(engine.db, eventId),
     calls: (attemptKey) => sandbox.messages({ attemptKey }).length + sandbox.refused({ attemptKey }).length,
     stopParts: () => onBoth(async (racer) => {
       racer.signal('SIGCONT');

@@ -35,7 +35,8 @@ const ours = (held: Held) => (line: Record<string, unknown>): boolean =>
 
 /**
  * The loser's reload: its log says on which version it had decided, that the append was refused for it, which version it found, and
- * what it came to; and the ledger holds just that under its request id, which names the version it had lost on.
+ * what it came to; and the ledger holds just that under its request id, which names the version it had lost on, or, where that is
+ * nothing, a row of the lost race.
  */
 export const reloadOf = async (arena: Arena, { racer, held }: Side): Promise<Reload> => {
   const isOurs = ours(held);
@@ -49,6 +50,8 @@ export const reloadOf = async (arena: Arena, { racer, held }: Side): Promise<Rel
   expect(entries.map(({ kind }) => kind)).toEqual(cameTo);
   expect(new Set(entries.map(({ requestId }) => requestId))).toEqual(new Set(cameTo.length > 0 ? [`${requestOf(held)}+reloaded-from-v${held.decidedOn}`] : []));
   expect(entries[0]?.version ?? found + 1).toBe(found + 1);
+  const recorded = (await arena.lostRaces(held.eventId)).filter(({ actor, requestId }) => actor === held.actor && requestId === requestOf(held));
+  expect(recorded).toMatchObject(cameTo.length > 0 ? [] : [{ decidedOn: held.decidedOn, found }]);
   return { found, cameTo, entries };
 };
 

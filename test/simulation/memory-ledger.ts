@@ -279,6 +279,7 @@ export const memoryPort = (ledger: MemoryLedger, reach: Reach = atOnce, open = n
       open.delete(transaction);
     }
   },
+  recordLostRace: () => Promise.resolve(),
   beat: (duty, now) => reach('beat', () => ledger.beat(duty, now)),
   readPulse: (duty) => reach('last-beat', () => ledger.pulse(duty)),
   postponeDecisions: (eventIds, until) => reach('postpone', () => ledger.postpone(eventIds, until)),
