@@ -1,0 +1,101 @@
+import type { Mutant } from './mutants.ts';
+import { MUTANTS } from './mutants.ts';
+import type { Hunt, Verdict } from './mutate.ts';
+import { tryMutant, trySound } from './mutate.ts';
+import { startStatementServer } from './statement-server.ts';
+import type { StatementServer } from './statement-server.ts';
+
+export interface MutateSettings {
+  /** Names or numbers; all where there are none. */
+  wanted: readonly string[];
+  seed: number;
+  /** Seeds of the simulation, and of the statement rounds, before a mistake counts as survived. */
+  runs: number;
+  statementRuns: number;
+  json: boolean;
+  say: (text: string) => void;
+  progress: (text: string) => void;
+}
+
+interface Line { number: number; name: string; verdict: Verdict; runsOn: string }
+
+const isWanted = (wanted: readonly string[]) => (mutant: Mutant): boolean => wanted.length === 0 || wanted.includes(mutant.name) || wanted.includes(String(mutant.number));
+
+const placeOf = ({ on, focus }: Pick<Mutant, 'on' | 'focus'>): string => (on === 'statements' ? 'statements' : focus === undefined ? 'simulation' : `simulation --focus ${focus}`);
+
+/** The hunts that the chosen mutants go on, each once. */
+const huntsOf = (chosen: readonly Mutant[], settings: MutateSettings, server: StatementServer | undefined): Hunt[] => {
+  const hunts = new Map<string, Hunt>();
+  for (const { on, focus } of chosen) {
+    hunts.set(placeOf({ ...(on ? { on } : {}), ...(focus ? { focus } : {}) }), { on, focus, server, seed: settings.seed, runs: on === 'statements' ? settings.statementRuns : settings.runs });
+  }
+  return [...hunts.values()];
+};
+
+const WHAT: Record<Exclude<Verdict['kind'], 'caught'>, (verdict: Verdict) => string> = {
+  survived: () => 'SURVIVED',
+  does_not_fit: (verdict) => `DOES NOT FIT ${(verdict as { file: string }).file}`,
+  crashed: (verdict) => `CRASHED ${(verdict as { error: string }).error.split('\n').find((line) => /Error/.test(line))?.trim().slice(0, 100) ?? ''}`,
+};
+const runsOf = (verdict: Verdict): string => ('runs' in verdict ? String(verdict.runs) : '-');
+
+const tableOf = (lines: readonly Line[]): string => {
+  const rows = [
+    ['No', 'Mistake', 'Caught by', 'Seed', 'Runs', 'In'],
+    ...lines.map(({ number, name, verdict, runsOn }) => [
+      String(number), name, verdict.kind === 'caught' ? verdict.invariant : WHAT[verdict.kind](verdict), verdict.kind === 'caught' ? String(verdict.seed) : '-', runsOf(verdict), runsOn,
+    ]),
+  ];
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => (row[column] as string).length))) ?? [];
+  return rows.map((row) => row.map((cell, column) => ([0, 3, 4].includes(column) ? cell.padStart(widths[column] as number) : cell.padEnd(widths[column] as number))).join('  ').trimEnd()).join('\n');
+};
+
+/** The product without a mistake, under the seeds that the mistakes will be looked for with. */
+const proveSound = async (hunts: readonly Hunt[], settings: MutateSettings): Promise<boolean> => {
+  for (const hunt of hunts) {
+    const place = placeOf({ ...(hunt.on ? { on: hunt.on } : {}), ...(hunt.focus ? { focus: hunt.focus } : {}) });
+    settings.progress(`without a mistake: ${place}, ${hunt.runs} runs`);
+    const verdict = await trySound(hunt);
+    const clean = verdict.kind === 'survived';
+    const last = hunt.seed + hunt.runs - 1;
+    if (settings.json) settings.say(`${JSON.stringify({ sound: clean, in: place, from: hunt.seed, to: last, ...(clean ? {} : { verdict }) })}\n`);
+    else settings.say(`without a mistake, ${place}, seeds ${hunt.seed} to ${last}: ${clean ? 'no promise was broken' : JSON.stringify(verdict)}\n`);
+    if (!clean) return false;
+  }
+  return true;
+};
+
+const plantAll = async (chosen: readonly Mutant[], settings: MutateSettings, server: StatementServer | undefined): Promise<Line[]> => {
+  const lines: Line[] = [];
+  for (const [index, mutant] of chosen.entries()) {
+    settings.progress(`${index + 1} of ${chosen.length}: ${mutant.number} ${mutant.name}`);
+    const verdict = await tryMutant(mutant, mutant.on === 'statements' ? settings.statementRuns : settings.runs, settings.seed, server);
+    lines.push({ number: mutant.number, name: mutant.name, verdict, runsOn: placeOf(mutant) });
+    if (settings.json) settings.say(`${JSON.stringify({ number: mutant.number, mutant: mutant.name, in: placeOf(mutant), ...verdict })}\n`);
+  }
+  return lines;
+};
+
+/**
+ * Plants the chosen mistakes one at a time, after the product itself was found clean under the same seeds. Resolves to the exit
+ * code: 0 where each was caught by name, 1 where one was not or the product is not clean, 2 where nothing of that name is known.
+ */
+export const mutateAll = async (settings: MutateSettings): Promise<number> => {
+  const chosen = MUTANTS.filter(isWanted(settings.wanted)).sort((one, other) => one.number - other.number);
+  const unknown = settings.wanted.filter((name) => !MUTANTS.some(isWanted([name])));
+  if (unknown.length > 0) {
+    settings.say(`no mistake is called ${unknown.join(', ')}; there are ${MUTANTS.map((mutant) => `${mutant.number} ${mutant.name}`).join(', ')}\n`);
+    return 2;
+  }
+  const server = chosen.some((mutant) => mutant.on === 'statements') ? await startStatementServer() : undefined;
+  try {
+    if (!(await proveSound(huntsOf(chosen, settings, server), settings))) return 1;
+    const lines = await plantAll(chosen, settings, server);
+    settings.progress('');
+    const missed = lines.filter(({ verdict }) => verdict.kind !== 'caught');
+    if (!settings.json) settings.say(`\n${tableOf(lines)}\n\n${lines.length - missed.length} of ${lines.length} caught by name${missed.length > 0 ? `; not caught: ${missed.map((line) => line.name).join(', ')}` : ''}\n`);
+    return missed.length > 0 ? 1 : 0;
+  } finally {
+    await server?.stop();
+  }
+};
