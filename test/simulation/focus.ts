@@ -1,9 +1,6 @@
 import type { Seeded } from '../audit/seeded.ts';
-import type { Fault, FaultKind, Plan } from './plan.ts';
-import { drawFault } from './plan.ts';
+import type { Fault, Plan } from './plan.ts';
 import { stream } from './random.ts';
-
-const times = (count: number, kind: FaultKind, random: Seeded): Fault[] => Array.from({ length: count }, () => drawFault(kind, random));
 
 /** A plan made richer in what leads to one kind of mistake; the seed still decides everything. */
 const FOCUSES = {
@@ -20,8 +17,22 @@ const FOCUSES = {
     carriers: { ...plan.carriers, email: 'resend' },
     workflows: plan.workflows.map((workflow) => ({ ...workflow, acts: [...workflow.acts, { kind: 'retry', afterMs: random.between(40_000, 150_000) }] })),
   }),
-  /** More of what is lost on the way back, so that truth comes late. */
-  'lost-answers': (plan: Plan, random: Seeded): Plan => ({ ...plan, faults: [...plan.faults, ...times(2, 'response-lost', random), ...times(1, 'slow-coordinators', random)] }),
+  /** One channel is put off for long while the other one's truth comes. */
+  'late-truth': (plan: Plan, random: Seeded): Plan => ({
+    ...plan,
+    workflows: plan.workflows.map((workflow) => ({ ...workflow, policy: random.chance(0.5) ? 2 : workflow.policy })),
+    faults: [...plan.faults, ...[1, 2, 3].map((pass): Fault => ({ kind: 'rate-limited', pass, retryAfterMs: random.pick([null, 20_000, 90_000]) }))],
+  }),
+  /** Workers die with a call on its way. */
+  'dead-workers': (plan: Plan, random: Seeded): Plan => ({
+    ...plan,
+    faults: [...plan.faults, ...[1, 2].map((pass): Fault => ({ kind: 'crash', boundary: random.pick(['connect', 'bytes', 'answer', 'append-answer']), side: random.pick(['before', 'after']), pass, forMs: random.between(50, 20_000) }))],
+  }),
+  /** Pollers stop with a lease in hand. */
+  'stopped-pollers': (plan: Plan, random: Seeded): Plan => ({
+    ...plan,
+    faults: [...plan.faults, ...[2, 3, 4].map((pass): Fault => ({ kind: random.pick(['stop', 'crash']), boundary: 'status', side: 'before', pass, forMs: random.between(18_000, 45_000) }))],
+  }),
 } as const;
 export type FocusName = keyof typeof FOCUSES;
 

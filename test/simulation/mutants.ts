@@ -41,10 +41,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   focusedOn('late-reads', one(6, 'claim-before-the-answer', `${DOMAIN}/decide.ts`, ['recordStatus(work, command.attempt, command.reading);', 'advance(work); recordStatus(work, command.attempt, command.reading);'])),
   one(7, 'late-observation-downgrades', `${DOMAIN}/observations.ts`, ['const recordOnly = !isReconciling(attempt);', 'const recordOnly = false;']),
-  one(8, 'late-delivery-retracts-fallback', `${DOMAIN}/observations.ts`, [
+  focusedOn('late-truth', one(8, 'late-delivery-retracts-fallback', `${DOMAIN}/observations.ts`, [
     "case 'delivered': return work.emit({ kind: 'AttemptDelivered', details: { ...details, reason } });",
     "case 'delivered': { work.emit({ kind: 'AttemptDelivered', details: { ...details, reason } }); for (const other of work.state.attempts) if (other.state === 'queued') work.emit({ kind: 'AttemptCancelled', details: { attempt: other.key, reason: 'superseded' } }); return; }",
-  ]),
+  ])),
   one(9, 'expiry-pushed-by-a-retry', `${DOMAIN}/evolve.ts`, [
     'return { ...next, version: state.version + 1 };',
     "return { ...next, ...(transition.kind === 'SubmissionDeferred' ? { expiresAt: next.expiresAt + 60_000 } : {}), version: state.version + 1 };",
@@ -76,9 +76,9 @@ export const MUTANTS: readonly Mutant[] = [
   one(17, 'fallback-leaves-the-first-alive', `${DOMAIN}/escalation.ts`, ["takeBackQueued(work, 'superseded');", '']),
   focusedOn('late-retries', one(18, 'retry-after-delivery', `${DOMAIN}/retry.ts`, ["if (!overrides.evenIfDelivered && state.attempts.some((one) => one.state === 'delivered')) return 'delivered';", ''])),
   one(21, 'next-poll-in-memory', 'shared/ledger/rows.ts', ['next_poll_at: toTimestampOrNull(attempt.nextPollAt),', 'next_poll_at: null,']),
-  one(22, 'one-lease-for-poll-and-decision-in-the-twin', TWIN, [
+  focusedOn('stopped-pollers', one(22, 'one-lease-for-poll-and-decision-in-the-twin', TWIN, [
     'filter((n) => n.decideAt !== null && n.decideAt <= now)', 'filter((n) => n.decideAt !== null && n.decideAt <= now && ![...n.attempts.values()].some((row) => (row.leasedUntil ?? 0) > now))',
-  ]),
+  ])),
   one(23, 'retry-after-ignored', `${DOMAIN}/clocks.ts`, ['Math.max(wish.retryAfterMs ?? 0, ', 'Math.max(0, ']),
   one(24, 'new-key-for-each-retry', `${DELIVERY}/perform-attempt.ts`, [
     'attemptKey: key, message: started.message', 'attemptKey: started.submission === 1 ? key : key.replace(/\\d+$/, String(started.submission)), message: started.message',
@@ -93,7 +93,7 @@ export const MUTANTS: readonly Mutant[] = [
   one(29, 'recovery-skips-queued', `${DOMAIN}/lifecycle.ts`, ["attempt.state === 'queued' ? attempt.requeueAt : null,", '']),
   one(30, 'clock-of-the-host', `${DELIVERY}/decide-and-append.ts`, ['now: engine.now(), random', 'now: Date.now(), random']),
   // Beyond the list.
-  one(31, 'lost-worker-never-rescued', `${DOMAIN}/lifecycle.ts`, ["if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);", '']),
+  focusedOn('dead-workers', one(31, 'lost-worker-never-rescued', `${DOMAIN}/lifecycle.ts`, ["if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);", ''])),
   one(32, 'claim-on-old-evidence', `${DOMAIN}/escalation.ts`, ['const needsLook = canBeRead(attempt) && !isFresh(work, attempt);', 'const needsLook = false as boolean;']),
   ...STATEMENT_MUTANTS,
 ];

@@ -3,7 +3,7 @@ import { MUTANTS } from './mutants.ts';
 import type { Hunt, Verdict } from './mutate.ts';
 import { tryMutant, trySound } from './mutate.ts';
 import { startStatementServer } from './statement-server.ts';
-import type { StatementServer } from './statement-server.ts';
+import type { StatementDatabases } from './statement-server.ts';
 
 export interface MutateSettings {
   /** Names or numbers; all where there are none. */
@@ -24,7 +24,7 @@ const isWanted = (wanted: readonly string[]) => (mutant: Mutant): boolean => wan
 const placeOf = ({ on, focus }: Pick<Mutant, 'on' | 'focus'>): string => (on === 'statements' ? 'statements' : focus === undefined ? 'simulation' : `simulation --focus ${focus}`);
 
 /** The hunts that the chosen mutants go on, each once. */
-const huntsOf = (chosen: readonly Mutant[], settings: MutateSettings, server: StatementServer | undefined): Hunt[] => {
+const huntsOf = (chosen: readonly Mutant[], settings: MutateSettings, server: StatementDatabases | undefined): Hunt[] => {
   const hunts = new Map<string, Hunt>();
   for (const { on, focus } of chosen) {
     hunts.set(placeOf({ ...(on ? { on } : {}), ...(focus ? { focus } : {}) }), { on, focus, server, seed: settings.seed, runs: on === 'statements' ? settings.statementRuns : settings.runs });
@@ -65,7 +65,7 @@ const proveSound = async (hunts: readonly Hunt[], settings: MutateSettings): Pro
   return true;
 };
 
-const plantAll = async (chosen: readonly Mutant[], settings: MutateSettings, server: StatementServer | undefined): Promise<Line[]> => {
+const plantAll = async (chosen: readonly Mutant[], settings: MutateSettings, server: StatementDatabases | undefined): Promise<Line[]> => {
   const lines: Line[] = [];
   for (const [index, mutant] of chosen.entries()) {
     settings.progress(`${index + 1} of ${chosen.length}: ${mutant.number} ${mutant.name}`);

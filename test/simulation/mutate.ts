@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { Coverage } from './coverage.ts';
 import type { FocusName } from './focus.ts';
 import type { Mutant } from './mutants.ts';
-import type { StatementServer } from './statement-server.ts';
+import type { StatementDatabases } from './statement-server.ts';
 import type { RoundsResult } from './statements/rounds.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -35,7 +35,7 @@ const plant = (tree: string, mutant: Mutant): string | null => {
 const run = async (tree: string, args: readonly string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, ['--import', 'tsx', ...args], { cwd: tree, maxBuffer: 1 << 26, timeout: LONGEST_MS })).stdout;
 
-export interface Hunt { runs: number; seed: number; on?: Mutant['on'] | undefined; focus?: FocusName | undefined; server?: StatementServer | undefined }
+export interface Hunt { runs: number; seed: number; on?: Mutant['on'] | undefined; focus?: FocusName | undefined; server?: StatementDatabases | undefined }
 
 /** Simulates in a tree of sources until a promise breaks, or all seeds are through. */
 const huntInSimulation = async (tree: string, { runs, seed, focus }: Hunt): Promise<Verdict> => {
@@ -65,7 +65,7 @@ const huntIn = async (tree: string, hunt: Hunt): Promise<Verdict> => {
 export const trySound = (hunt: Hunt): Promise<Verdict> => huntIn(ROOT, hunt);
 
 /** Plants one mistake into a copy of the product's sources and runs there until a promise breaks. */
-export const tryMutant = async (mutant: Mutant, runs: number, seed: number, server?: StatementServer): Promise<Verdict> => {
+export const tryMutant = async (mutant: Mutant, runs: number, seed: number, server?: StatementDatabases): Promise<Verdict> => {
   const tree = mkdtempSync(join(tmpdir(), 'tocsin-mutant-'));
   try {
     for (const part of COPIED) {

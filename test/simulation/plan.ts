@@ -57,8 +57,7 @@ const DRAWN: readonly FaultKind[] = [...FAULT_KINDS, 'crash', 'crash', 'crash', 
 
 const MINUTE = 60_000;
 
-/** A fault of a kind, with everything that it needs. */
-export const drawFault = (kind: FaultKind, random: Seeded): Fault => {
+const drawFault = (kind: FaultKind, random: Seeded): Fault => {
   const pass = random.between(1, random.chance(0.6) ? 2 : 8);
   switch (kind) {
     case 'crash':
