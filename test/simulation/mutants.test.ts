@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { focused } from './focus.ts';
 import { mutateAll } from './mutate-all.ts';
 import { tryMutant } from './mutate.ts';
-import { MUTANTS } from './mutants.ts';
+import { MUTANTS, focusOf } from './mutants.ts';
 import { planOf } from './plan.ts';
 import { databasesOn } from './statement-server.ts';
 
@@ -45,7 +45,7 @@ describe('the planted mistakes', () => {
 
 describe('a focus', () => {
   it('adds the same to a seed every time, and nothing where there is none', () => {
-    for (const { focus } of MUTANTS) {
+    for (const focus of MUTANTS.map(focusOf)) {
       expect(focused(planOf(7), focus)).toEqual(focused(planOf(7), focus));
       if (focus) expect(focused(planOf(7), focus)).not.toEqual(planOf(7));
     }

@@ -8,13 +8,19 @@ export interface Mutant {
   number: number; name: string; patches: Patch[];
   /** What looks for it: the simulation, or the statement rounds on a real Postgres. The simulation where nothing is said. */
   on?: 'statements';
-  /** What the plans are made richer in, where only few seeds would lead to the place of the mistake. */
-  focus?: FocusName;
 }
 
 const one = (number: number, name: string, file: string, [find, put]: [string, string]): Mutant => ({ number, name, patches: [{ file, find, put }] });
 
-const focusedOn = (focus: FocusName, mutant: Mutant): Mutant => ({ ...mutant, focus });
+/** Mistakes that lie where only few seeds lead, and what the plans are made richer in to get there. */
+const FOCUS: Readonly<Record<string, FocusName>> = {
+  'claim-before-the-answer': 'late-reads',
+  'late-delivery-retracts-fallback': 'late-truth',
+  'failed-enqueue-read-as-duplicate': 'queue-away',
+  'retry-after-delivery': 'late-retries',
+  'one-lease-for-poll-and-decision-in-the-twin': 'stopped-pollers',
+  'lost-worker-never-rescued': 'dead-workers',
+};
 
 const DELIVERY = 'shared/delivery';
 const DOMAIN = 'shared/domain';
@@ -30,6 +36,7 @@ const UNKNOWN: [string, string] = [
  * places. One more is a line here (found by the simulation) or in `statement-mutants.ts` (found on a real Postgres).
  */
 export const MUTANTS: readonly Mutant[] = [
+  ...STATEMENT_MUTANTS,
   one(1, 'append-without-version-check-in-the-twin', TWIN, ["if (!n || n.version !== Number(append.rows.state['expected'])) return false;", 'if (!n) return false;']),
   one(3, 're-send-on-unknown', `${DOMAIN}/submissions.ts`, [UNKNOWN[0], 'return notProcessed(work, attempt, result.reason, null);']),
   one(4, 'unknown-booked-as-failed', `${DOMAIN}/submissions.ts`, [UNKNOWN[0], "return work.emit({ kind: 'AttemptRejected', details: { attempt: key, source: 'submit', reason: result.reason } });"]),
@@ -39,12 +46,12 @@ export const MUTANTS: readonly Mutant[] = [
       { file: `${DOMAIN}/escalation.ts`, find: 'mayClaim && failedFirsthand(attempt)', put: 'mayClaim && (failedFirsthand(attempt) || attempt.failedReads > 0)' },
     ],
   },
-  focusedOn('late-reads', one(6, 'claim-before-the-answer', `${DOMAIN}/decide.ts`, ['recordStatus(work, command.attempt, command.reading);', 'advance(work); recordStatus(work, command.attempt, command.reading);'])),
+  one(6, 'claim-before-the-answer', `${DOMAIN}/decide.ts`, ['recordStatus(work, command.attempt, command.reading);', 'advance(work); recordStatus(work, command.attempt, command.reading);']),
   one(7, 'late-observation-downgrades', `${DOMAIN}/observations.ts`, ['const recordOnly = !isReconciling(attempt);', 'const recordOnly = false;']),
-  focusedOn('late-truth', one(8, 'late-delivery-retracts-fallback', `${DOMAIN}/observations.ts`, [
+  one(8, 'late-delivery-retracts-fallback', `${DOMAIN}/observations.ts`, [
     "case 'delivered': return work.emit({ kind: 'AttemptDelivered', details: { ...details, reason } });",
     "case 'delivered': { work.emit({ kind: 'AttemptDelivered', details: { ...details, reason } }); for (const other of work.state.attempts) if (other.state === 'queued') work.emit({ kind: 'AttemptCancelled', details: { attempt: other.key, reason: 'superseded' } }); return; }",
-  ])),
+  ]),
   one(9, 'expiry-pushed-by-a-retry', `${DOMAIN}/evolve.ts`, [
     'return { ...next, version: state.version + 1 };',
     "return { ...next, ...(transition.kind === 'SubmissionDeferred' ? { expiresAt: next.expiresAt + 60_000 } : {}), version: state.version + 1 };",
@@ -72,13 +79,13 @@ export const MUTANTS: readonly Mutant[] = [
   one(15, 'relay-deletes-first-in-the-twin', TWIN, [
     "await enqueue(rows);\n        await reach('remove-outbox', () => ledger.remove(transaction));", "await reach('remove-outbox', () => ledger.remove(transaction));\n        await enqueue(rows);",
   ]),
-  focusedOn('queue-away', one(16, 'failed-enqueue-read-as-duplicate', `${DELIVERY}/relay.ts`, ['.map((row) => jobOf(row, now)))));', '.map((row) => jobOf(row, now))).catch(() => undefined)));'])),
+  one(16, 'failed-enqueue-read-as-duplicate', `${DELIVERY}/relay.ts`, ['.map((row) => jobOf(row, now)))));', '.map((row) => jobOf(row, now))).catch(() => undefined)));']),
   one(17, 'fallback-leaves-the-first-alive', `${DOMAIN}/escalation.ts`, ["takeBackQueued(work, 'superseded');", '']),
-  focusedOn('late-retries', one(18, 'retry-after-delivery', `${DOMAIN}/retry.ts`, ["if (!overrides.evenIfDelivered && state.attempts.some((one) => one.state === 'delivered')) return 'delivered';", ''])),
+  one(18, 'retry-after-delivery', `${DOMAIN}/retry.ts`, ["if (!overrides.evenIfDelivered && state.attempts.some((one) => one.state === 'delivered')) return 'delivered';", '']),
   one(21, 'next-poll-in-memory', 'shared/ledger/rows.ts', ['next_poll_at: toTimestampOrNull(attempt.nextPollAt),', 'next_poll_at: null,']),
-  focusedOn('stopped-pollers', one(22, 'one-lease-for-poll-and-decision-in-the-twin', TWIN, [
+  one(22, 'one-lease-for-poll-and-decision-in-the-twin', TWIN, [
     'filter((n) => n.decideAt !== null && n.decideAt <= now)', 'filter((n) => n.decideAt !== null && n.decideAt <= now && ![...n.attempts.values()].some((row) => (row.leasedUntil ?? 0) > now))',
-  ])),
+  ]),
   one(23, 'retry-after-ignored', `${DOMAIN}/clocks.ts`, ['Math.max(wish.retryAfterMs ?? 0, ', 'Math.max(0, ']),
   one(24, 'new-key-for-each-retry', `${DELIVERY}/perform-attempt.ts`, [
     'attemptKey: key, message: started.message', 'attemptKey: started.submission === 1 ? key : key.replace(/\\d+$/, String(started.submission)), message: started.message',
@@ -93,7 +100,9 @@ export const MUTANTS: readonly Mutant[] = [
   one(29, 'recovery-skips-queued', `${DOMAIN}/lifecycle.ts`, ["attempt.state === 'queued' ? attempt.requeueAt : null,", '']),
   one(30, 'clock-of-the-host', `${DELIVERY}/decide-and-append.ts`, ['now: engine.now(), random', 'now: Date.now(), random']),
   // Beyond the list.
-  focusedOn('dead-workers', one(31, 'lost-worker-never-rescued', `${DOMAIN}/lifecycle.ts`, ["if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);", ''])),
+  one(31, 'lost-worker-never-rescued', `${DOMAIN}/lifecycle.ts`, ["if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);", '']),
   one(32, 'claim-on-old-evidence', `${DOMAIN}/escalation.ts`, ['const needsLook = canBeRead(attempt) && !isFresh(work, attempt);', 'const needsLook = false as boolean;']),
-  ...STATEMENT_MUTANTS,
 ];
+
+/** The focus under which a mistake is looked for; none for most. */
+export const focusOf = (mutant: Mutant): FocusName | undefined => FOCUS[mutant.name];

@@ -1,5 +1,5 @@
 import type { Mutant } from './mutants.ts';
-import { MUTANTS } from './mutants.ts';
+import { MUTANTS, focusOf } from './mutants.ts';
 import type { Hunt, Verdict } from './mutate.ts';
 import { tryMutant, trySound } from './mutate.ts';
 import { startStatementServer } from './statement-server.ts';
@@ -17,17 +17,18 @@ export interface MutateSettings {
   progress: (text: string) => void;
 }
 
-interface Line { number: number; name: string; verdict: Verdict; runsOn: string }
+interface Line { number: number; name: string; verdict: Verdict; place: string }
 
 const isWanted = (wanted: readonly string[]) => (mutant: Mutant): boolean => wanted.length === 0 || wanted.includes(mutant.name) || wanted.includes(String(mutant.number));
 
-const placeOf = ({ on, focus }: Pick<Mutant, 'on' | 'focus'>): string => (on === 'statements' ? 'statements' : focus === undefined ? 'simulation' : `simulation --focus ${focus}`);
+const placeOf = ({ on, focus }: Pick<Hunt, 'on' | 'focus'>): string => (on === 'statements' ? 'statements' : focus === undefined ? 'simulation' : `simulation --focus ${focus}`);
 
 /** The hunts that the chosen mutants go on, each once. */
 const huntsOf = (chosen: readonly Mutant[], settings: MutateSettings, server: StatementDatabases | undefined): Hunt[] => {
   const hunts = new Map<string, Hunt>();
-  for (const { on, focus } of chosen) {
-    hunts.set(placeOf({ ...(on ? { on } : {}), ...(focus ? { focus } : {}) }), { on, focus, server, seed: settings.seed, runs: on === 'statements' ? settings.statementRuns : settings.runs });
+  for (const mutant of chosen) {
+    const hunt: Hunt = { on: mutant.on, focus: focusOf(mutant), server, seed: settings.seed, runs: mutant.on === 'statements' ? settings.statementRuns : settings.runs };
+    hunts.set(placeOf(hunt), hunt);
   }
   return [...hunts.values()];
 };
@@ -42,8 +43,8 @@ const runsOf = (verdict: Verdict): string => ('runs' in verdict ? String(verdict
 const tableOf = (lines: readonly Line[]): string => {
   const rows = [
     ['No', 'Mistake', 'Caught by', 'Seed', 'Runs', 'In'],
-    ...lines.map(({ number, name, verdict, runsOn }) => [
-      String(number), name, verdict.kind === 'caught' ? verdict.invariant : WHAT[verdict.kind](verdict), verdict.kind === 'caught' ? String(verdict.seed) : '-', runsOf(verdict), runsOn,
+    ...lines.map(({ number, name, verdict, place }) => [
+      String(number), name, verdict.kind === 'caught' ? verdict.invariant : WHAT[verdict.kind](verdict), verdict.kind === 'caught' ? String(verdict.seed) : '-', runsOf(verdict), place,
     ]),
   ];
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => (row[column] as string).length))) ?? [];
@@ -53,7 +54,7 @@ const tableOf = (lines: readonly Line[]): string => {
 /** The product without a mistake, under the seeds that the mistakes will be looked for with. */
 const proveSound = async (hunts: readonly Hunt[], settings: MutateSettings): Promise<boolean> => {
   for (const hunt of hunts) {
-    const place = placeOf({ ...(hunt.on ? { on: hunt.on } : {}), ...(hunt.focus ? { focus: hunt.focus } : {}) });
+    const place = placeOf(hunt);
     settings.progress(`without a mistake: ${place}, ${hunt.runs} runs`);
     const verdict = await trySound(hunt);
     const clean = verdict.kind === 'survived';
@@ -69,9 +70,10 @@ const plantAll = async (chosen: readonly Mutant[], settings: MutateSettings, ser
   const lines: Line[] = [];
   for (const [index, mutant] of chosen.entries()) {
     settings.progress(`${index + 1} of ${chosen.length}: ${mutant.number} ${mutant.name}`);
+    const place = placeOf({ on: mutant.on, focus: focusOf(mutant) });
     const verdict = await tryMutant(mutant, mutant.on === 'statements' ? settings.statementRuns : settings.runs, settings.seed, server);
-    lines.push({ number: mutant.number, name: mutant.name, verdict, runsOn: placeOf(mutant) });
-    if (settings.json) settings.say(`${JSON.stringify({ number: mutant.number, mutant: mutant.name, in: placeOf(mutant), ...verdict })}\n`);
+    lines.push({ number: mutant.number, name: mutant.name, verdict, place });
+    if (settings.json) settings.say(`${JSON.stringify({ number: mutant.number, mutant: mutant.name, in: place, ...verdict })}\n`);
   }
   return lines;
 };

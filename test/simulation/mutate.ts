@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import type { Coverage } from './coverage.ts';
 import type { FocusName } from './focus.ts';
 import type { Mutant } from './mutants.ts';
+import { focusOf } from './mutants.ts';
 import type { StatementDatabases } from './statement-server.ts';
 import type { RoundsResult } from './statements/rounds.ts';
 
@@ -74,7 +75,7 @@ export const tryMutant = async (mutant: Mutant, runs: number, seed: number, serv
     }
     symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
     const unfit = plant(tree, mutant);
-    return unfit === null ? await huntIn(tree, { runs, seed, on: mutant.on, focus: mutant.focus, server }) : { kind: 'does_not_fit', file: unfit };
+    return unfit === null ? await huntIn(tree, { runs, seed, on: mutant.on, focus: focusOf(mutant), server }) : { kind: 'does_not_fit', file: unfit };
   } finally {
     rmSync(tree, { recursive: true, force: true });
   }
