@@ -17,10 +17,10 @@ const FOCUSES = {
     carriers: { ...plan.carriers, email: 'resend' },
     workflows: plan.workflows.map((workflow) => ({ ...workflow, acts: [...workflow.acts, { kind: 'retry', afterMs: random.between(40_000, 150_000) }] })),
   }),
-  /** One channel is put off for long while the other one's truth comes. */
+  /** One channel is put off for long while the other one's truth comes; under policies that hold what is unknown. */
   'late-truth': (plan: Plan, random: Seeded): Plan => ({
     ...plan,
-    workflows: plan.workflows.map((workflow) => ({ ...workflow, policy: random.chance(0.5) ? 2 : workflow.policy })),
+    workflows: plan.workflows.map((workflow) => ({ ...workflow, policy: random.pick([2, 2, 2, 1, 3]) })),
     faults: [...plan.faults, ...[1, 2, 3].map((pass): Fault => ({ kind: 'rate-limited', pass, retryAfterMs: random.pick([null, 20_000, 90_000]) }))],
   }),
   /** Workers die with a call on its way. */

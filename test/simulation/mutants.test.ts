@@ -37,7 +37,7 @@ describe('the planted mistakes', () => {
 
   it('are not to be asked for by a name that nobody knows', async () => {
     const said: string[] = [];
-    const settings = { seed: 1, runs: 1, statementRuns: 1, json: false, say: (text: string) => { said.push(text); }, progress: () => undefined };
+    const settings = { seed: 1, runs: { simulation: 1, focus: 1, statements: 1 }, json: false, say: (text: string) => { said.push(text); }, progress: () => undefined };
     expect(await mutateAll({ ...settings, wanted: ['no-such-mistake'] })).toBe(2);
     expect(said.join('')).toMatch(/no mistake is called no-such-mistake; there are .*feed-by-position-alone/);
   });

@@ -9,9 +9,8 @@ export interface MutateSettings {
   /** Names or numbers; all where there are none. */
   wanted: readonly string[];
   seed: number;
-  /** Seeds of the simulation, and of the statement rounds, before a mistake counts as survived. */
-  runs: number;
-  statementRuns: number;
+  /** How many seeds of the simulation, of a focus, and of the statement rounds, before a mistake counts as survived. */
+  runs: { simulation: number; focus: number; statements: number };
   json: boolean;
   say: (text: string) => void;
   progress: (text: string) => void;
@@ -23,11 +22,16 @@ const isWanted = (wanted: readonly string[]) => (mutant: Mutant): boolean => wan
 
 const placeOf = ({ on, focus }: Pick<Hunt, 'on' | 'focus'>): string => (on === 'statements' ? 'statements' : focus === undefined ? 'simulation' : `simulation --focus ${focus}`);
 
+const huntOf = (mutant: Mutant, { seed, runs }: MutateSettings, server: StatementDatabases | undefined): Hunt => {
+  const focus = focusOf(mutant);
+  return { on: mutant.on, focus, server, seed, runs: mutant.on === 'statements' ? runs.statements : focus === undefined ? runs.simulation : runs.focus };
+};
+
 /** The hunts that the chosen mutants go on, each once. */
 const huntsOf = (chosen: readonly Mutant[], settings: MutateSettings, server: StatementDatabases | undefined): Hunt[] => {
   const hunts = new Map<string, Hunt>();
   for (const mutant of chosen) {
-    const hunt: Hunt = { on: mutant.on, focus: focusOf(mutant), server, seed: settings.seed, runs: mutant.on === 'statements' ? settings.statementRuns : settings.runs };
+    const hunt = huntOf(mutant, settings, server);
     hunts.set(placeOf(hunt), hunt);
   }
   return [...hunts.values()];
@@ -51,31 +55,41 @@ const tableOf = (lines: readonly Line[]): string => {
   return rows.map((row) => row.map((cell, column) => ([0, 3, 4].includes(column) ? cell.padStart(widths[column] as number) : cell.padEnd(widths[column] as number))).join('  ').trimEnd()).join('\n');
 };
 
+/** The simulation and the statement rounds go on side by side; the rounds one after the other, for they share a server. */
+const inTwoLanes = async <Item extends Pick<Hunt, 'on'>>(items: readonly Item[], each: (item: Item) => Promise<void>): Promise<void> => {
+  const lane = async (on: Hunt['on']): Promise<void> => { for (const item of items) if (item.on === on) await each(item); };
+  await Promise.all([lane(undefined), lane('statements')]);
+};
+
 /** The product without a mistake, under the seeds that the mistakes will be looked for with. */
 const proveSound = async (hunts: readonly Hunt[], settings: MutateSettings): Promise<boolean> => {
-  for (const hunt of hunts) {
+  let sound = true;
+  await inTwoLanes(hunts, async (hunt) => {
+    if (!sound) return;
     const place = placeOf(hunt);
     settings.progress(`without a mistake: ${place}, ${hunt.runs} runs`);
     const verdict = await trySound(hunt);
     const clean = verdict.kind === 'survived';
+    sound &&= clean;
     const last = hunt.seed + hunt.runs - 1;
     if (settings.json) settings.say(`${JSON.stringify({ sound: clean, in: place, from: hunt.seed, to: last, ...(clean ? {} : { verdict }) })}\n`);
     else settings.say(`without a mistake, ${place}, seeds ${hunt.seed} to ${last}: ${clean ? 'no promise was broken' : JSON.stringify(verdict)}\n`);
-    if (!clean) return false;
-  }
-  return true;
+  });
+  return sound;
 };
 
 const plantAll = async (chosen: readonly Mutant[], settings: MutateSettings, server: StatementDatabases | undefined): Promise<Line[]> => {
   const lines: Line[] = [];
-  for (const [index, mutant] of chosen.entries()) {
-    settings.progress(`${index + 1} of ${chosen.length}: ${mutant.number} ${mutant.name}`);
-    const place = placeOf({ on: mutant.on, focus: focusOf(mutant) });
-    const verdict = await tryMutant(mutant, mutant.on === 'statements' ? settings.statementRuns : settings.runs, settings.seed, server);
-    lines.push({ number: mutant.number, name: mutant.name, verdict, place });
-    if (settings.json) settings.say(`${JSON.stringify({ number: mutant.number, mutant: mutant.name, in: place, ...verdict })}\n`);
-  }
-  return lines;
+  let begun = 0;
+  await inTwoLanes(chosen, async (mutant) => {
+    begun += 1;
+    settings.progress(`${begun} of ${chosen.length}: ${mutant.number} ${mutant.name}`);
+    const hunt = huntOf(mutant, settings, server);
+    const verdict = await tryMutant(mutant, hunt.runs, hunt.seed, server);
+    lines.push({ number: mutant.number, name: mutant.name, verdict, place: placeOf(hunt) });
+    if (settings.json) settings.say(`${JSON.stringify({ number: mutant.number, mutant: mutant.name, in: placeOf(hunt), ...verdict })}\n`);
+  });
+  return lines.sort((one, other) => one.number - other.number || one.name.localeCompare(other.name));
 };
 
 /**

@@ -14,9 +14,8 @@ npm run simulate -- --seed S --trace                     one run, step by step
 npm run simulate -- --mutate [name|number …] [--runs N]  plant the known mistakes, one at a time; each must be caught
        --focus NAME    plans richer in what leads to one kind of mistake, as --mutate names it\n`;
 const PART_RUNS = 2_000;
-/** A mistake has to be found within so many seeds of the simulation, and of the statement rounds. */
-const MUTANT_RUNS = 300;
-const MUTANT_STATEMENT_RUNS = 20;
+/** A mistake has to be found within so many seeds. */
+const MUTANT_RUNS = { simulation: 200, focus: 100, statements: 10 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -27,7 +26,7 @@ const { values, positionals } = parseArgs({
     part: { type: 'string' },
   },
 });
-const runs = Number(values.runs ?? (values.mutate ? MUTANT_RUNS : 1_000));
+const runs = Number(values.runs ?? 1_000);
 const focus = values.focus !== undefined && isFocus(values.focus) ? values.focus : undefined;
 const seed = Number(values.seed);
 const planOf = (one: number) => focused(plainPlanOf(one), focus);
@@ -98,7 +97,7 @@ const main = async (): Promise<number> => {
     // Only here: the copy that a mistake is planted into has no Postgres to start.
     const { mutateAll } = await import('./mutate-all.ts');
     return mutateAll({
-      wanted: positionals, seed, runs, statementRuns: values.runs === undefined ? MUTANT_STATEMENT_RUNS : runs, json: values.json, say,
+      wanted: positionals, seed, runs: values.runs === undefined ? MUTANT_RUNS : { simulation: runs, focus: runs, statements: runs }, json: values.json, say,
       // Which mistake it is at, also where nobody looks at a terminal: the whole takes minutes.
       progress: (text) => { process.stderr.write(process.stderr.isTTY ? `\r${text.padEnd(80)}` : `${text}\n`); },
     });
