@@ -83,9 +83,11 @@ const plantAll = async (chosen: readonly Mutant[], settings: MutateSettings, ser
   let begun = 0;
   await inTwoLanes(chosen, async (mutant) => {
     begun += 1;
-    settings.progress(`${begun} of ${chosen.length}: ${mutant.number} ${mutant.name}`);
+    const title = `${begun} of ${chosen.length}: ${mutant.number} ${mutant.name}`;
+    settings.progress(title);
     const hunt = huntOf(mutant, settings, server);
     const verdict = await tryMutant(mutant, hunt.runs, hunt.seed, server);
+    settings.progress(`${title}: ${verdict.kind === 'caught' ? `${verdict.invariant}, seed ${verdict.seed}` : WHAT[verdict.kind](verdict)}`);
     lines.push({ number: mutant.number, name: mutant.name, verdict, place: placeOf(hunt) });
     if (settings.json) settings.say(`${JSON.stringify({ number: mutant.number, mutant: mutant.name, in: placeOf(hunt), ...verdict })}\n`);
   });

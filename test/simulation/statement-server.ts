@@ -48,9 +48,13 @@ export const databasesOn = (adminUrl: string, name = 'statement_rounds'): Statem
 export const startStatementServer = async (): Promise<StatementServer> => {
   const folder = await mkdtemp(join(tmpdir(), 'tocsin-statements-'));
   const postgres = await startEmbeddedPostgres({ dataDir: folder, log: () => undefined, extraOptions: OPTIONS });
+  // A signal ends the process without its last word, in which the server is told to stop.
+  const leave = (): void => { process.exit(130); };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, leave);
   return {
     freshDatabase: databasesOn(postgres.url).freshDatabase,
     stop: async () => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, leave);
       await postgres.stop();
       await rm(folder, { recursive: true, force: true });
     },

@@ -17,12 +17,11 @@ export const relayRound = async (rig: Rig): Promise<void> => {
   let away = false;
   const standing = async (): Promise<Set<string>> =>
     new Set((await rig.db.pool.query<{ key: string }>("SELECT attempt_key || '.g' || generation AS key FROM outbox")).rows.map((row) => row.key));
-  const keyOf = (job: WorkJob): string => job.id;
   const wanted = new Map<string, string>();
-  const addJobs = async (_queue: string, jobs: readonly WorkJob[]): Promise<void> => {
-    if (jobs.length === 0) return;
-    if (away) throw new QueueAway('the queue is away');
-    for (const job of jobs) taken.set(keyOf(job), (taken.get(keyOf(job)) ?? 0) + 1);
+  const addJobs = (_queue: string, jobs: readonly WorkJob[]): Promise<void> => {
+    if (jobs.length > 0 && away) return Promise.reject(new QueueAway('the queue is away'));
+    for (const { id } of jobs) taken.set(id, (taken.get(id) ?? 0) + 1);
+    return Promise.resolve();
   };
   const relays = [0, 1].map(() => createRelay({ ledger: { moveOutbox: (limit, enqueue) => moveOutbox(rig.watched.db, limit, enqueue) }, queue: { addJobs }, now: rig.now, log: rig.engine.log }));
   for (let pass = 0; pass < PASSES; pass += 1) {
