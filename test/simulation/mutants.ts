@@ -1,9 +1,26 @@
+import type { FocusName } from './focus.ts';
+import { STATEMENT_MUTANTS } from './statement-mutants.ts';
+
 interface Patch { file: string; find: string; put: string }
 
-/** A mistake of `mistakes.md`, as a change of the product's own text. */
-export interface Mutant { number: number; name: string; patches: Patch[] }
+/** A mistake of the list, as a change of the product's own text. */
+export interface Mutant {
+  number: number; name: string; patches: Patch[];
+  /** What looks for it: the simulation, or the statement rounds on a real Postgres. The simulation where nothing is said. */
+  on?: 'statements';
+}
 
 const one = (number: number, name: string, file: string, [find, put]: [string, string]): Mutant => ({ number, name, patches: [{ file, find, put }] });
+
+/** Mistakes that lie where only few seeds lead, and what the plans are made richer in to get there. */
+const FOCUS: Readonly<Record<string, FocusName>> = {
+  'claim-before-the-answer': 'late-reads',
+  'late-delivery-retracts-fallback': 'late-truth',
+  'failed-enqueue-read-as-duplicate': 'queue-away',
+  'retry-after-delivery': 'late-retries',
+  'one-lease-for-poll-and-decision-in-the-twin': 'stopped-pollers',
+  'lost-worker-never-rescued': 'dead-workers',
+};
 
 const DELIVERY = 'shared/delivery';
 const DOMAIN = 'shared/domain';
@@ -14,9 +31,13 @@ const UNKNOWN: [string, string] = [
   'return attempt.state === \'submitting\' ? outcomeUnknown(work, attempt, result.reason) : late(work, attempt, result);', '',
 ];
 
-/** The planted mistakes that the simulation must catch; the numbers are those of the list. */
+/**
+ * The planted mistakes that must be caught by name; the numbers are those of the list, and one number may be planted in several
+ * places. One more is a line here (found by the simulation) or in `statement-mutants.ts` (found on a real Postgres).
+ */
 export const MUTANTS: readonly Mutant[] = [
-  one(1, 'append-without-version-check', TWIN, ["if (!n || n.version !== Number(append.rows.state['expected'])) return false;", 'if (!n) return false;']),
+  ...STATEMENT_MUTANTS,
+  one(1, 'append-without-version-check-in-the-twin', TWIN, ["if (!n || n.version !== Number(append.rows.state['expected'])) return false;", 'if (!n) return false;']),
   one(3, 're-send-on-unknown', `${DOMAIN}/submissions.ts`, [UNKNOWN[0], 'return notProcessed(work, attempt, result.reason, null);']),
   one(4, 'unknown-booked-as-failed', `${DOMAIN}/submissions.ts`, [UNKNOWN[0], "return work.emit({ kind: 'AttemptRejected', details: { attempt: key, source: 'submit', reason: result.reason } });"]),
   {
@@ -55,14 +76,14 @@ export const MUTANTS: readonly Mutant[] = [
   const started = await start(engine, key, parts.eventId, settings);`,
   ]),
   one(14, 'outbox-row-outside-the-append', 'shared/ledger/rows.ts', ['outbox: enqueues.map(outboxRow(after.eventId)),', 'outbox: before.version === 0 ? enqueues.map(outboxRow(after.eventId)) : [],']),
-  one(15, 'relay-deletes-first', TWIN, [
+  one(15, 'relay-deletes-first-in-the-twin', TWIN, [
     "await enqueue(rows);\n        await reach('remove-outbox', () => ledger.remove(transaction));", "await reach('remove-outbox', () => ledger.remove(transaction));\n        await enqueue(rows);",
   ]),
   one(16, 'failed-enqueue-read-as-duplicate', `${DELIVERY}/relay.ts`, ['.map((row) => jobOf(row, now)))));', '.map((row) => jobOf(row, now))).catch(() => undefined)));']),
   one(17, 'fallback-leaves-the-first-alive', `${DOMAIN}/escalation.ts`, ["takeBackQueued(work, 'superseded');", '']),
   one(18, 'retry-after-delivery', `${DOMAIN}/retry.ts`, ["if (!overrides.evenIfDelivered && state.attempts.some((one) => one.state === 'delivered')) return 'delivered';", '']),
   one(21, 'next-poll-in-memory', 'shared/ledger/rows.ts', ['next_poll_at: toTimestampOrNull(attempt.nextPollAt),', 'next_poll_at: null,']),
-  one(22, 'one-lease-for-poll-and-decision', TWIN, [
+  one(22, 'one-lease-for-poll-and-decision-in-the-twin', TWIN, [
     'filter((n) => n.decideAt !== null && n.decideAt <= now)', 'filter((n) => n.decideAt !== null && n.decideAt <= now && ![...n.attempts.values()].some((row) => (row.leasedUntil ?? 0) > now))',
   ]),
   one(23, 'retry-after-ignored', `${DOMAIN}/clocks.ts`, ['Math.max(wish.retryAfterMs ?? 0, ', 'Math.max(0, ']),
@@ -82,3 +103,6 @@ export const MUTANTS: readonly Mutant[] = [
   one(31, 'lost-worker-never-rescued', `${DOMAIN}/lifecycle.ts`, ["if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);", '']),
   one(32, 'claim-on-old-evidence', `${DOMAIN}/escalation.ts`, ['const needsLook = canBeRead(attempt) && !isFresh(work, attempt);', 'const needsLook = false as boolean;']),
 ];
+
+/** The focus under which a mistake is looked for; none for most. */
+export const focusOf = (mutant: Mutant): FocusName | undefined => FOCUS[mutant.name];

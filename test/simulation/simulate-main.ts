@@ -3,34 +3,38 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { addCoverage, coverageText, gapsOf, noCoverage } from './coverage.ts';
 import type { Coverage } from './coverage.ts';
-import { tryMutant } from './mutate.ts';
-import { MUTANTS } from './mutants.ts';
-import { planOf } from './plan.ts';
+import { focused, isFocus } from './focus.ts';
+import { planOf as plainPlanOf } from './plan.ts';
 import { runMany } from './run-many.ts';
 import { shrink } from './shrink.ts';
 import { simulate } from './simulate.ts';
 
 const USAGE = `npm run simulate -- [--runs N] [--seed S] [--json]      simulate N deployments, seeds S, S+1, …
 npm run simulate -- --seed S --trace                     one run, step by step
-npm run simulate -- --mutate [name|number] [--runs N]    plant the known mistakes, one at a time; each must be caught\n`;
+npm run simulate -- --mutate [name|number …] [--runs N]  plant the known mistakes, one at a time; each must be caught
+       --focus NAME    plans richer in what leads to one kind of mistake, as --mutate names it\n`;
 const PART_RUNS = 2_000;
+/** A mistake has to be found within so many seeds. */
+const MUTANT_RUNS = { simulation: 200, focus: 100, statements: 10 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    runs: { type: 'string', default: '1000' }, seed: { type: 'string', default: '1' }, json: { type: 'boolean', default: false }, trace: { type: 'boolean', default: false },
+    runs: { type: 'string' }, focus: { type: 'string' }, seed: { type: 'string', default: '1' }, json: { type: 'boolean', default: false }, trace: { type: 'boolean', default: false },
     mutate: { type: 'boolean', default: false }, 'until-broken': { type: 'boolean', default: false }, help: { type: 'boolean', default: false },
     /** Every how manieth seed; a part of a larger run, which prints its coverage as JSON alone. */
     part: { type: 'string' },
   },
 });
-const runs = Number(values.runs);
+const runs = Number(values.runs ?? 1_000);
+const focus = values.focus !== undefined && isFocus(values.focus) ? values.focus : undefined;
 const seed = Number(values.seed);
+const planOf = (one: number) => focused(plainPlanOf(one), focus);
 const say = (text: string): void => { process.stdout.write(text); };
 const progress = (text: string): void => { if (process.stderr.isTTY) process.stderr.write(`\r${text}`); };
 
 const runPart = (from: number, count: number, onRuns: (done: number) => void): Promise<Coverage> => new Promise((resolve, reject) => {
-  const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(import.meta.url), '--part', '2', '--runs', String(count), '--seed', String(from)], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(import.meta.url), '--part', '2', '--runs', String(count), '--seed', String(from), ...(focus ? ['--focus', focus] : [])], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString(); });
   child.stderr.on('data', (chunk: Buffer) => { onRuns(chunk.toString().split('.').length - 1); });
@@ -57,7 +61,7 @@ const explain = async (broken: Coverage['broken'][number]): Promise<string> => {
 
 const simulateMany = async (): Promise<number> => {
   const startedAt = performance.now();
-  const coverage = runs >= PART_RUNS ? await inTwo() : await runMany({ from: seed, runs }, { untilBroken: false, onRun: ({ runs: done }) => progress(`${done} of ${runs} runs`) });
+  const coverage = runs >= PART_RUNS ? await inTwo() : await runMany({ from: seed, runs }, { untilBroken: false, focus, onRun: ({ runs: done }) => progress(`${done} of ${runs} runs`) });
   progress('');
   const gaps = gapsOf(coverage, runs >= 100_000 ? 100 : 1);
   if (values.json) {
@@ -71,19 +75,6 @@ const simulateMany = async (): Promise<number> => {
   return coverage.broken.length > 0 ? 1 : 0;
 };
 
-const mutateAll = async (): Promise<number> => {
-  const [wanted] = positionals;
-  const chosen = MUTANTS.filter((mutant) => wanted === undefined || mutant.name === wanted || String(mutant.number) === wanted);
-  let missed = chosen.length === 0 ? 1 : 0;
-  for (const mutant of chosen) {
-    const verdict = await tryMutant(mutant, runs, seed);
-    if (verdict.kind !== 'caught') missed += 1;
-    const text = verdict.kind === 'caught' ? `caught by "${verdict.invariant}", seed ${verdict.seed}` : JSON.stringify(verdict);
-    say(values.json ? `${JSON.stringify({ mutant: mutant.name, number: mutant.number, ...verdict })}\n` : `${String(mutant.number).padStart(2)} ${mutant.name.padEnd(36)} ${text}\n`);
-  }
-  return missed > 0 ? 1 : 0;
-};
-
 const tracing = async (): Promise<number> => {
   const outcome = await simulate(planOf(seed), true);
   say(`${JSON.stringify(planOf(seed))}\n${outcome.trace.join('\n')}\n${outcome.digest}\n`);
@@ -91,18 +82,26 @@ const tracing = async (): Promise<number> => {
 };
 
 const part = async (step: number): Promise<number> => {
-  const coverage = await runMany({ from: seed, runs, step }, { untilBroken: values['until-broken'], onRun: ({ runs: done }) => { if (done % 100 === 0) process.stderr.write('.'); } });
+  const coverage = await runMany({ from: seed, runs, step }, { untilBroken: values['until-broken'], focus, onRun: ({ runs: done }) => { if (done % 100 === 0) process.stderr.write('.'); } });
   say(JSON.stringify(coverage));
   return 0;
 };
 
-const main = (): Promise<number> => {
-  if (values.help || !Number.isSafeInteger(runs) || !Number.isSafeInteger(seed)) {
+const main = async (): Promise<number> => {
+  if (values.help || (values.focus !== undefined && focus === undefined) || !Number.isSafeInteger(runs) || !Number.isSafeInteger(seed)) {
     say(USAGE);
-    return Promise.resolve(values.help ? 0 : 2);
+    return values.help ? 0 : 2;
   }
   if (values.part !== undefined) return part(Number(values.part));
-  if (values.mutate) return mutateAll();
+  if (values.mutate) {
+    // Only here: the copy that a mistake is planted into has no Postgres to start.
+    const { mutateAll } = await import('./mutate-all.ts');
+    return mutateAll({
+      wanted: positionals, seed, runs: values.runs === undefined ? MUTANT_RUNS : { simulation: runs, focus: runs, statements: runs }, json: values.json, say,
+      // Which mistake it is at, also where nobody looks at a terminal: the whole takes minutes.
+      progress: (text) => { process.stderr.write(process.stderr.isTTY ? `\r${text.padEnd(80)}` : `${text}\n`); },
+    });
+  }
   return values.trace ? tracing() : simulateMany();
 };
 

@@ -1,0 +1,42 @@
+import type { Seeded } from '../audit/seeded.ts';
+import type { Fault, Plan } from './plan.ts';
+import { stream } from './random.ts';
+
+/** A plan made richer in what leads to one kind of mistake; the seed still decides everything. */
+const FOCUSES = {
+  /** Answers of status reads come around the deadline, and the sweeps later still. */
+  'late-reads': (plan: Plan, random: Seeded): Plan => ({
+    ...plan,
+    faults: [...plan.faults.filter((fault) => fault.kind !== 'slow-coordinators'), { kind: 'slow-coordinators', ticksByMs: random.between(2_000, 4_000), readsByMs: random.between(1_500, 5_000) }],
+  }),
+  /** The queue is away while the first enqueues are due. */
+  'queue-away': (plan: Plan, random: Seeded): Plan => ({ ...plan, faults: [...plan.faults, { kind: 'queue-away', at: random.between(0, 3_000), forMs: random.between(500, 8_000) }] }),
+  /** An operator asks for another try once the fallback has had its time. */
+  'late-retries': (plan: Plan, random: Seeded): Plan => ({
+    ...plan,
+    carriers: { ...plan.carriers, email: 'resend' },
+    workflows: plan.workflows.map((workflow) => ({ ...workflow, acts: [...workflow.acts, { kind: 'retry', afterMs: random.between(40_000, 150_000) }] })),
+  }),
+  /** One channel is put off for long while the other one's truth comes; under policies that hold what is unknown. */
+  'late-truth': (plan: Plan, random: Seeded): Plan => ({
+    ...plan,
+    workflows: plan.workflows.map((workflow) => ({ ...workflow, policy: random.pick([2, 2, 2, 1, 3]) })),
+    faults: [...plan.faults, ...[1, 2, 3].map((pass): Fault => ({ kind: 'rate-limited', pass, retryAfterMs: random.pick([null, 20_000, 90_000]) }))],
+  }),
+  /** Workers die with a call on its way. */
+  'dead-workers': (plan: Plan, random: Seeded): Plan => ({
+    ...plan,
+    faults: [...plan.faults, ...[1, 2].map((pass): Fault => ({ kind: 'crash', boundary: random.pick(['connect', 'bytes', 'answer', 'append-answer']), side: random.pick(['before', 'after']), pass, forMs: random.between(50, 20_000) }))],
+  }),
+  /** Pollers stop with a lease in hand. */
+  'stopped-pollers': (plan: Plan, random: Seeded): Plan => ({
+    ...plan,
+    faults: [...plan.faults, ...[2, 3, 4].map((pass): Fault => ({ kind: random.pick(['stop', 'crash']), boundary: 'status', side: 'before', pass, forMs: random.between(18_000, 45_000) }))],
+  }),
+} as const;
+export type FocusName = keyof typeof FOCUSES;
+
+export const isFocus = (name: string): name is FocusName => name in FOCUSES;
+
+/** The plan as it is, or under a focus. */
+export const focused = (plan: Plan, focus: FocusName | undefined): Plan => (focus === undefined ? plan : FOCUSES[focus](plan, stream(plan.seed, 'focus', focus)));
