@@ -165,12 +165,13 @@ export const createProvider = (around: Surroundings, settings: ProviderSettings)
     const receipt = receipts.find((one) => one.messageId === messageId);
     if (left > 0 || !receipt) {
       notFound.set(messageId, left - 1);
-      return { kind: 'not_found', raw };
+      return { kind: 'not_found' };
     }
     if (faults.next('status-malformed')) return { kind: 'observed', outcome: 'unknown', reason: 'status_not_recognised', raw };
     const outcome = outcomeNow(receipt);
     const laterBounce = outcome === 'undelivered' && receipt.fate.some((one) => one.outcome === 'delivered');
-    return { kind: 'observed', outcome, reason: null, raw, ...(laterBounce ? { laterBounce } : {}) };
+    // Words of its own, which are sealed beside the entry, come with some answers only: sealing them all would cost more than all else here.
+    return { kind: 'observed', outcome, reason: null, ...(outcome === 'pending' || outcome === 'accepted' ? {} : { raw }), ...(laterBounce ? { laterBounce } : {}) };
   };
   const lookUp = (reference: string): LookUpResult => {
     const failed = failedRead();

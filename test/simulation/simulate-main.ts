@@ -85,7 +85,7 @@ const mutateAll = async (): Promise<number> => {
 };
 
 const tracing = async (): Promise<number> => {
-  const outcome = await simulate(planOf(seed), true);
+  const outcome = await simulate(planOf(seed));
   say(`${JSON.stringify(planOf(seed))}\n${outcome.trace.join('\n')}\n${outcome.digest}\n`);
   return outcome.violation ? 1 : 0;
 };

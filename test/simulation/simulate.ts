@@ -60,7 +60,7 @@ const requestOf = (index: number, workflow: Workflow, now: number): AcceptReques
 });
 
 /** Runs a plan to its end, or to the first broken promise. */
-export const simulate = async (plan: Plan, keepTrace = false): Promise<Outcome> => {
+export const simulate = async (plan: Plan): Promise<Outcome> => {
   const scheduler = createScheduler(START);
   const carriers = carriersFor(plan.carriers);
   const faults = createFaults(plan.faults);
@@ -68,17 +68,12 @@ export const simulate = async (plan: Plan, keepTrace = false): Promise<Outcome> 
   const receipts = new Map<number, string>();
   const closes = new Map<string, number>();
   const trace: string[] = [];
-  const hash = createHash('sha256');
   const edges = new Map<string, number>();
   let violation: Violation | null = null;
   let databaseAwayUntil = 0;
 
-  const nameAll = (text: string): string => text.replace(/evt_[0-9A-Z]{26}/g, (id) => names.get(id) ?? id);
-  const note = (text: string): void => {
-    const line = `${scheduler.now - START} ${nameAll(text)}`;
-    hash.update(line).update('\n');
-    if (keepTrace) trace.push(line);
-  };
+  const nameAll = (text: string): string => (text.includes('evt_') ? text.replace(/evt_[0-9A-Z]{26}/g, (id) => names.get(id) ?? id) : text);
+  const note = (text: string): void => { trace.push(`${scheduler.now - START} ${nameAll(text)}`); };
   const report = (invariant: string, about: string): void => {
     note(`BROKEN ${invariant}: ${about}`);
     violation ??= { invariant, about: nameAll(about), at: scheduler.now - START };
@@ -203,5 +198,5 @@ export const simulate = async (plan: Plan, keepTrace = false): Promise<Outcome> 
       statuses.set(n.status, (statuses.get(n.status) ?? 0) + 1);
     }
   }
-  return { seed: plan.seed, violation, workflows: plan.workflows.length, steps: scheduler.steps, digest: hash.digest('hex'), trace, kinds: [...faults.kinds], pairs: new Map(faults.pairs), edges, statuses };
+  return { seed: plan.seed, violation, workflows: plan.workflows.length, steps: scheduler.steps, digest: createHash('sha256').update(`${trace.join('\n')}\n`).digest('hex'), trace, kinds: [...faults.kinds], pairs: new Map(faults.pairs), edges, statuses };
 };
