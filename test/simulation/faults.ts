@@ -8,8 +8,8 @@ const NONE: readonly Fault[] = [];
 export interface Faults {
   /** The fault that strikes at this pass of a boundary, on that side of it. */
   atBoundary: (boundary: string, side: 'before' | 'after') => Of<'crash' | 'stop'> | Of<'commit-answer-lost'> | null;
-  /** The fault that strikes this time; each kind counts its own passes. */
-  next: <Kind extends FaultKind>(kind: Kind) => Of<Kind> | null;
+  /** The fault that strikes this time; each kind counts its own passes, and where `again` is said those of a second time for themselves. */
+  next: <Kind extends FaultKind>(kind: Kind, again?: boolean) => Of<Kind> | null;
   all: <Kind extends FaultKind>(kind: Kind) => Of<Kind>[];
   struck: (fault: Fault, boundary?: Boundary) => void;
   /** Kinds that came to pass, and `boundary fault` pairs. */
@@ -57,10 +57,10 @@ export const createFaults = (faults: readonly Fault[]): Faults => {
       if (found) struck(found, found.boundary);
       return found;
     },
-    next: (kind) => {
-      const waiting = all(kind);
+    next: (kind, again = false) => {
+      const waiting = all(kind).filter((fault) => ('again' in fault ? fault.again : false) === again);
       if (waiting.length === 0) return null;
-      const pass = count(kind);
+      const pass = count(again ? `${kind} again` : kind);
       const found = waiting.find((fault) => 'pass' in fault && fault.pass === pass) ?? null;
       if (found) struck(found);
       return found;

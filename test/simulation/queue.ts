@@ -21,6 +21,9 @@ export interface SimulatedQueue {
 
 const LOOK_AGAIN_MS = 400;
 
+/** Whether a job brings an attempt back: it names its attempt in an enqueue generation after the first. */
+const isAgain = (id: string): boolean => Number(/-g(\d+)$/.exec(id)?.[1] ?? 1) > 1;
+
 export const createQueue = (around: Surroundings): SimulatedQueue => {
   const { scheduler, faults, latency } = around;
   const queues = new Map<QueueName, Map<string, Job>>();
@@ -99,7 +102,7 @@ export const createQueue = (around: Surroundings): SimulatedQueue => {
     seen.add(job.id);
     if (jobsOf(queue).has(job.id)) return;
     if (faults.next('job-lost')) return around.trace(`${job.id} is lost`);
-    const late = faults.next('job-late')?.byMs ?? 0;
+    const late = (faults.next('job-late') ?? (isAgain(job.id) ? faults.next('job-late', true) : null))?.byMs ?? 0;
     const one: Job = { id: job.id, taken: { id: job.id, name: job.name, payload: job.payload }, dueAt: scheduler.now + (job.delayMs ?? 0) + late, holder: null, round: 0 };
     jobsOf(queue).set(job.id, one);
     offer(queue, one);

@@ -59,7 +59,7 @@ const simulateMany = async (): Promise<number> => {
   const startedAt = performance.now();
   const coverage = runs >= PART_RUNS ? await inTwo() : await runMany({ from: seed, runs }, { untilBroken: false, onRun: ({ runs: done }) => progress(`${done} of ${runs} runs`) });
   progress('');
-  const gaps = gapsOf(coverage, runs >= 100_000 ? 100 : 1);
+  const gaps = gapsOf(coverage);
   if (values.json) {
     say(`${JSON.stringify({ ...coverage, gaps })}\n`);
     return coverage.broken.length > 0 ? 1 : 0;
