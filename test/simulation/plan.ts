@@ -89,7 +89,7 @@ const drawFault = (kind: FaultKind, random: Seeded): Fault => {
     case 'database-away':
     case 'queue-away': return { kind, at: random.between(0, 2 * MINUTE), forMs: random.between(200, 20_000) };
     case 'queue-flushed': return { kind, at: random.between(0, MINUTE) };
-    case 'provider-busy': return { kind, at: random.between(0, 20_000), forMs: random.between(5_000, 200_000), slowMs: random.between(50, 7_500) };
+    case 'provider-busy': return { kind, at: random.between(0, random.chance(0.6) ? 3_000 : 20_000), forMs: random.between(5_000, 200_000), slowMs: random.between(50, 7_500) };
     case 'slow-coordinators': return { kind, ticksByMs: random.between(500, 4_000), readsByMs: random.between(200, 5_000) };
     case 'job-twice': return { kind, pass: random.between(1, random.chance(0.5) ? 3 : 14) };
     case 'job-lost':

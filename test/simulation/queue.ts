@@ -14,7 +14,8 @@ export interface SimulatedQueue {
   flush: () => void;
   isAway: () => boolean;
   takeAway: (forMs: number) => void;
-  readonly size: number;
+  /** No job waits, and no living worker has one in hand, not even one that ran twice and whose other run is over. */
+  readonly isIdle: boolean;
   /** Whether a job of that id was ever put in, whatever became of it. */
   saw: (id: string) => boolean;
 }
@@ -123,6 +124,10 @@ export const createQueue = (around: Surroundings): SimulatedQueue => {
     saw: (id) => seen.has(id),
     isAway: () => scheduler.now < awayUntil,
     takeAway: (forMs) => { awayUntil = scheduler.now + forMs; },
-    get size() { return [...queues.values()].reduce((sum, jobs) => sum + jobs.size, 0); },
+    get isIdle() {
+      for (const jobs of queues.values()) if (jobs.size > 0) return false;
+      for (const able of workers.values()) if (able.some(({ process, inHand }) => process.alive && inHand > 0)) return false;
+      return true;
+    },
   };
 };

@@ -175,7 +175,7 @@ export const simulate = async (plan: Plan): Promise<Outcome> => {
   const pacer = openPacer({ seed: plan.seed, around, ledger, queue, fleet });
 
   const health = openHealth(() => fleet.up('coordinator').length > 0 && !around.isDatabaseAway());
-  const isDone = (): boolean => pending === 0 && receipts.size === plan.workflows.length && queue.size === 0 && [...ledger.notifications.values()].every((n) => n.state.settledAt !== null) && ledger.outbox.length === 0;
+  const isDone = (): boolean => pending === 0 && receipts.size === plan.workflows.length && queue.isIdle && [...ledger.notifications.values()].every((n) => n.state.settledAt !== null) && ledger.outbox.length === 0;
   await scheduler.run({
     until: START + LONGEST_MS,
     isOver: () => violation !== null || (scheduler.now > START + 5_000 && isDone()),
