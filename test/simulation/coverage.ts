@@ -44,6 +44,10 @@ const allPairs = (): string[] => [
   ...ANSWERED.map((boundary) => `${boundary} x commit-answer-lost`),
 ];
 
+/** From so many runs on the coverage itself is promised: gaps are a failure. */
+const PROMISED_FROM = 10_000;
+export const isPromised = (coverage: Coverage): boolean => coverage.runs >= PROMISED_FROM;
+
 /** How often each boundary has to be met by each fault in that many runs: a hundred times in a hundred thousand. */
 export const leastPasses = (runs: number): number => Math.max(1, Math.floor(runs / 1_000));
 

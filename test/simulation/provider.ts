@@ -66,7 +66,7 @@ export const createProvider = (around: Surroundings, settings: ProviderSettings)
     const pass = (calls.get(name) ?? 0) + 1;
     calls.set(name, pass);
     const random = stream(settings.seed, 'call', name, pass);
-    const accepted: SubmitResult = { kind: 'accepted', providerMessageId: messageId, raw };
+    const accepted: SubmitResult = { kind: 'accepted', providerMessageId: messageId };
     const busy = faults.all('provider-busy').find((one) => scheduler.now >= settings.startedAt + one.at && scheduler.now < settings.startedAt + one.at + one.forMs);
     if (busy) faults.struck(busy);
     const limited = faults.next('rate-limited');

@@ -42,6 +42,11 @@ const SHAPES: readonly ((random: Seeded) => Trouble)[] = [
   (random) => ({ faults: [heardLate(random, 1), againLate(random)], ...replayed() }),
   // A resubmission that waits so long that it is taken back.
   (random) => ({ faults: [{ kind: 'response-lost', pass: 1, taken: random.chance(0.5) }, againLate(random)], ...replayed({ closeAfterMs: random.between(1_500, 9_000) }) }),
+  // A look-up of what is unknown that finds several.
+  (random) => ({
+    faults: [{ kind: 'response-lost', pass: 1, taken: true }, { kind: 'look-up-ambiguous', pass: 1 }],
+    first: { policy: random.pick([0, 1, 2, 3, 5, 6]), bar: null, closeAfterMs: null, region: 'US', unrenderable: false },
+  }),
   // A message that is delivered before its first poll and bounces after it, while a second reader of the same poll is still on its way.
   (random) => {
     const deliveredAfterMs = random.between(500, 4_300);
