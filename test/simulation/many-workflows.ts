@@ -6,7 +6,7 @@ import { simulate } from './simulate.ts';
 /** A plain `npm test` simulates twenty thousand workflows, in as many files as Jest may run side by side. */
 export const PARTS = 4;
 export const WORKFLOWS_OF_A_PART = 5_000;
-const SEEDS_OF_A_PART = 20_000;
+const SEEDS_OF_A_PART = 5_000;
 
 /** Simulates the workflows of one part; `npm run simulate -- --runs 100000` is the long form. */
 export const describePart = (part: number): void => {
