@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { evolve } from '../../shared/domain/evolve.ts';
 import type { Policy, PolicyStep } from '../../shared/domain/policy.ts';
 import type { AttemptState, NotificationState } from '../../shared/domain/state.ts';
@@ -43,6 +42,13 @@ const QUEUED = new Set(['AttemptQueued', 'AttemptRequeued', 'SubmissionDeferred'
 
 const finalOf = (receipt: Receipt): string => receipt.fate.at(-1)?.outcome ?? 'none';
 const find = (state: NotificationState, key: unknown): AttemptState | undefined => state.attempts.find((attempt) => attempt.key === key);
+/** Whether two values of plain JSON are the same. */
+const isSame = (one: unknown, other: unknown): boolean => {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null || Array.isArray(one) !== Array.isArray(other)) return false;
+  const members = Object.entries(one);
+  return members.length === Object.keys(other).length && members.every(([name, value]) => Object.hasOwn(other, name) && isSame(value, (other as Record<string, unknown>)[name]));
+};
 const classOf = (attempt: AttemptState): string => {
   if (FAILED.has(attempt.state)) return 'failed';
   if (attempt.state === 'planned' || attempt.state === 'queued') return 'pending';
@@ -68,7 +74,6 @@ export const openChecks = (settings: CheckSettings): Checks => {
     const taken = (book.receipts.get(key) ?? []).filter((receipt) => receipt.messageId !== null);
     must(submission === before.length + 1, 'a submission is numbered once', key);
     must((taken.length === 0 || book.basis.get(key) === 'replay') && (submission === 1 || attempt?.state === 'queued'), 'never a blind second send', key);
-    book.basis.delete(key);
     book.started.set(key, [...before, { at: told.at, committedAt: now }]);
   };
 
@@ -130,15 +135,18 @@ export const openChecks = (settings: CheckSettings): Checks => {
     if (kind in ENDS) ended(book, told, from);
     if (kind === 'DeliveryCorrected') book.ended.set(String(details['attempt']), 'undelivered');
     if (kind === 'ResubmissionPlanned') book.basis.set(String(details['attempt']), String(details['reason']));
+    // A resubmission that was definitely not processed is tried again on what it rested on.
+    if (kind === 'SubmissionOutcomeUnknown' || kind === 'ResubmissionWithdrawn') book.basis.delete(String(details['attempt']));
     if (kind === 'OperatorRetried') {
       must(details['even_if_delivered'] === true || from.attempts.every((one) => one.state !== 'delivered'), 'no retry after a delivery on any channel', String(details['attempt']));
     }
     if (kind === 'NotificationClosed') book.closedAt = told.at;
     if (kind === 'NotificationPaused') book.pausedAt = told.at;
-    // The end of a workflow ends its pause; an operator's retry then opens it anew.
-    if (kind === 'NotificationResumed' || kind === 'NotificationSettled') book.pausedAt = null;
-    if (kind === 'SubmissionDeferred') {
-      const wish = book.notBefore.get(String(details['attempt'])) ?? 0;
+    if (kind === 'NotificationResumed' || kind === 'NotificationClosed') book.pausedAt = null;
+    // What a dead or stopped worker was told, nobody knows: a wish holds from the entry that speaks of it on.
+    if (kind === 'SubmissionDeferred' && details['reason'] !== 'connection_refused') {
+      const wish = book.wished.get(String(details['attempt'])) ?? 0;
+      book.notBefore.set(String(details['attempt']), wish);
       must(Number(details['retry_at']) >= Math.min(wish, book.expiresAt) - settings.skewMs, 'Retry-After is honoured', String(details['attempt']));
     }
   };
@@ -179,7 +187,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
         settings.onMoved(state, next);
         state = next;
       });
-      must(isDeepStrictEqual(state, notification.state), 'the state is the fold of the ledger', notification.eventId);
+      must(isSame(state, notification.state), 'the state is the fold of the ledger', notification.eventId);
       checkState(commit, told);
     },
     onReceipt: (receipt, writtenAt) => {
@@ -199,7 +207,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
       must(receipt.at >= (book.notBefore.get(key) ?? 0) - settings.skewMs, 'Retry-After is honoured', key);
       book.receipts.set(key, [...known, receipt]);
     },
-    onDeferred: (attemptKey, at, retryAfterMs) => { bookOf(attemptKey.split('.')[0] as string)?.notBefore.set(attemptKey, at + retryAfterMs); },
+    onDeferred: (attemptKey, at, retryAfterMs) => { bookOf(attemptKey.split('.')[0] as string)?.wished.set(attemptKey, at + retryAfterMs); },
     atEnd: (notification) => {
       const book = bookOf(notification.eventId);
       must(notification.state.settledAt !== null, 'everything ends', notification.eventId);

@@ -1,6 +1,7 @@
 import type { Seeded } from '../audit/seeded.ts';
 import type { TransportChoice } from '../../shared/transports/carriers.ts';
 import { stream } from './random.ts';
+import { drawTrouble } from './troubles.ts';
 
 /** Boundaries behind which something is durable, or on its way to be: where a process may die, stop, or lose an answer. */
 export const BOUNDARIES = [
@@ -8,17 +9,19 @@ export const BOUNDARIES = [
   'connect', 'bytes', 'answer', 'status',
 ] as const;
 export type Boundary = (typeof BOUNDARIES)[number];
-const LEDGER: readonly Boundary[] = ['load', 'append-start', 'append-answer', 'append-claim', 'append-other', 'accept', 'due', 'lease', 'take-outbox', 'remove-outbox'];
+/** Where an answer can be lost although what was asked for stands: every statement of the ledger, and the enqueue. At the provider `response-lost` does it. */
+export const ANSWERED: readonly Boundary[] = ['load', 'append-start', 'append-answer', 'append-claim', 'append-other', 'accept', 'due', 'lease', 'take-outbox', 'remove-outbox', 'enqueue'];
 
 /** A fault with everything that it needs: what is left out of a plan leaves the rest as it was. */
 export type Fault =
   | { kind: 'crash' | 'stop'; boundary: Boundary; side: 'before' | 'after'; pass: number; forMs: number }
-  /** The statement was committed, and its answer is lost with the connection. */
+  /** The statement was committed, or the jobs were put in, and the answer is lost with the connection. */
   | { kind: 'commit-answer-lost'; boundary: Boundary; pass: number }
   | { kind: 'database-away' | 'queue-away'; at: number; forMs: number }
   | { kind: 'queue-flushed'; at: number }
   | { kind: 'job-lost' | 'job-twice'; pass: number }
-  | { kind: 'job-late'; pass: number; byMs: number }
+  /** With `again`, of the nth job that brings back an attempt which had a job before. */
+  | { kind: 'job-late'; pass: number; byMs: number; again: boolean }
   | { kind: 'clock-skew'; process: number; byMs: number; at: number }
   | { kind: 'double-tick'; pass: number }
   /** Every tick and every read of a status takes that much longer, for the whole run. */
@@ -31,20 +34,25 @@ export type Fault =
   /** The provider refuses for a while, and takes its time to say so. */
   | { kind: 'provider-busy'; at: number; forMs: number; slowMs: number }
   | { kind: 'rate-limited'; pass: number; retryAfterMs: number | null }
+  | { kind: 'refused'; pass: number; as: 'rejected' | 'suppressed' | 'provider_unavailable' }
+  /** Of the nth message that is taken: delivered, and returned after that. */
+  | { kind: 'bounced-later'; pass: number; deliveredAfterMs: number; bouncesAfterMs: number }
   /** Of the nth read of a status. */
   | { kind: 'read-failed'; pass: number; retryAfterMs: number | null }
+  /** It takes that long to reach the provider. */
+  | { kind: 'slow-read'; pass: number; byMs: number }
   | { kind: 'not-found-first'; pass: number; times: number }
   | { kind: 'status-regression' | 'status-malformed' | 'look-up-ambiguous'; pass: number };
 export type FaultKind = Fault['kind'];
 
 export const FAULT_KINDS: readonly FaultKind[] = [
   'crash', 'stop', 'commit-answer-lost', 'database-away', 'queue-away', 'queue-flushed', 'job-lost', 'job-twice', 'job-late', 'clock-skew', 'double-tick', 'slow-coordinators',
-  'double-post', 'slow-answer', 'response-lost', 'error-though-taken', 'answer-without-id', 'connection-refused', 'provider-busy', 'rate-limited', 'read-failed',
-  'not-found-first', 'status-regression', 'status-malformed', 'look-up-ambiguous',
+  'double-post', 'slow-answer', 'response-lost', 'error-though-taken', 'answer-without-id', 'connection-refused', 'provider-busy', 'rate-limited', 'refused', 'bounced-later', 'read-failed',
+  'slow-read', 'not-found-first', 'status-regression', 'status-malformed', 'look-up-ambiguous',
 ];
 
 /** What an operator does about a notification, that long after it was accepted. */
-export interface Act { kind: 'pause' | 'resume' | 'retry' | 'erase'; afterMs: number }
+export interface Act { kind: 'pause' | 'resume' | 'retry' | 'erase'; afterMs: number; /** A retry that takes a second message upon itself. */ overrides?: boolean }
 export interface Workflow {
   at: number; policy: number; closeAfterMs: number | null; region: 'US' | 'ZZ'; bar: 'sms' | 'email' | null; expiresInMs: number | null; acts: Act[];
   /** A ticket whose text no template takes. */
@@ -52,24 +60,36 @@ export interface Workflow {
 }
 export interface Plan { seed: number; carriers: TransportChoice; workflows: Workflow[]; faults: Fault[] }
 
-/** Crashes and stops are drawn more often: each boundary has to be met, on both sides. */
-const DRAWN: readonly FaultKind[] = [...FAULT_KINDS, 'crash', 'crash', 'crash', 'stop', 'stop', 'response-lost', 'look-up-ambiguous', 'look-up-ambiguous', 'look-up-ambiguous', 'look-up-ambiguous'];
+const SIDES = ['before', 'after'] as const;
+/** Every fault of every boundary; the seeds take turns at them. */
+const PAIRS: readonly { kind: 'crash' | 'stop' | 'commit-answer-lost'; boundary: Boundary; side: 'before' | 'after' }[] = [
+  ...BOUNDARIES.flatMap((boundary) => (['crash', 'stop'] as const).flatMap((kind) => SIDES.map((side) => ({ kind, boundary, side })))),
+  ...ANSWERED.map((boundary) => ({ kind: 'commit-answer-lost', boundary, side: 'after' } as const)),
+];
+/** The other kinds; the seeds take turns at them too. */
+const ELSEWHERE: readonly FaultKind[] = FAULT_KINDS.filter((kind) => PAIRS.every((pair) => pair.kind !== kind));
+const DRAWN: readonly FaultKind[] = [...FAULT_KINDS, 'crash', 'stop', 'response-lost', 'look-up-ambiguous', 'look-up-ambiguous', 'look-up-ambiguous', 'look-up-ambiguous'];
 
 const MINUTE = 60_000;
+
+const atBoundary = ({ kind, boundary, side }: (typeof PAIRS)[number], random: Seeded): Fault => {
+  // A workflow passes few of them once, and none of them often.
+  const pass = random.between(1, random.chance(0.6) || boundary === 'append-claim' || boundary === 'accept' ? 2 : 8);
+  if (kind === 'commit-answer-lost') return { kind, boundary, pass };
+  const forMs = kind === 'crash' ? random.between(50, 20_000) : random.pick([1_500, 2_500, 9_000, 18_000, 25_000, 45_000]);
+  return { kind, boundary, side, pass, forMs };
+};
 
 const drawFault = (kind: FaultKind, random: Seeded): Fault => {
   const pass = random.between(1, random.chance(0.6) ? 2 : 8);
   switch (kind) {
     case 'crash':
-    case 'stop': {
-      const forMs = kind === 'crash' ? random.between(50, 20_000) : random.pick([1_500, 2_500, 9_000, 18_000, 25_000, 45_000]);
-      return { kind, boundary: random.pick(BOUNDARIES), side: random.pick(['before', 'after']), pass, forMs };
-    }
-    case 'commit-answer-lost': return { kind, boundary: random.pick(LEDGER), pass };
+    case 'stop':
+    case 'commit-answer-lost': return atBoundary(random.pick(PAIRS.filter((pair) => pair.kind === kind)), random);
     case 'database-away':
     case 'queue-away': return { kind, at: random.between(0, 2 * MINUTE), forMs: random.between(200, 20_000) };
     case 'queue-flushed': return { kind, at: random.between(0, MINUTE) };
-    case 'provider-busy': return { kind, at: random.between(0, 20_000), forMs: random.between(5_000, 200_000), slowMs: random.between(50, 7_500) };
+    case 'provider-busy': return { kind, at: random.between(0, random.chance(0.6) ? 3_000 : 20_000), forMs: random.between(5_000, 200_000), slowMs: random.between(50, 7_500) };
     case 'slow-coordinators': return { kind, ticksByMs: random.between(500, 4_000), readsByMs: random.between(200, 5_000) };
     case 'job-twice': return { kind, pass: random.between(1, random.chance(0.5) ? 3 : 14) };
     case 'job-lost':
@@ -80,12 +100,15 @@ const drawFault = (kind: FaultKind, random: Seeded): Fault => {
     case 'status-regression':
     case 'status-malformed': return { kind, pass: random.between(1, kind === 'double-tick' ? 6 : 2) };
     case 'look-up-ambiguous': return { kind, pass: 1 };
-    case 'job-late': return { kind, pass, byMs: random.between(20, 12_000) };
+    case 'job-late': return random.chance(0.3) ? { kind, pass: 1, byMs: random.between(1_000, 12_000), again: true } : { kind, pass, byMs: random.between(20, 12_000), again: false };
     case 'clock-skew': return { kind, process: random.between(0, 7), byMs: random.between(-1_500, 1_500), at: random.chance(0.5) ? 0 : random.between(0, MINUTE) };
     case 'double-post': return { kind, workflow: random.between(0, 1) };
     case 'slow-answer': return { kind, pass: random.between(1, 2), byMs: random.between(300, 12_000) };
     case 'response-lost': return { kind, pass: random.between(1, 2), taken: random.chance(0.6) };
     case 'rate-limited': return { kind, pass: random.between(1, 2), retryAfterMs: random.pick([null, 0, 2_000, 20_000, 3_600_000]) };
+    case 'refused': return { kind, pass: random.between(1, 2), as: random.pick(['rejected', 'suppressed', 'provider_unavailable']) };
+    case 'bounced-later': return { kind, pass: random.between(1, 2), deliveredAfterMs: random.between(500, 20_000), bouncesAfterMs: random.between(50, 10_000) };
+    case 'slow-read': return { kind, pass: random.between(1, 4), byMs: random.between(200, 7_500) };
     case 'read-failed': return { kind, pass: random.between(1, 4), retryAfterMs: random.pick([null, null, 5_000]) };
     case 'not-found-first': return { kind, pass: 1, times: random.between(1, 3) };
   }
@@ -98,7 +121,7 @@ const drawActs = (random: Seeded): Act[] => {
     acts.push({ kind: 'pause', afterMs });
     if (random.chance(0.7)) acts.push({ kind: 'resume', afterMs: afterMs + random.between(100, 60_000) });
   }
-  if (random.chance(0.25)) acts.push({ kind: 'retry', afterMs: random.between(2_000, 120_000) });
+  if (random.chance(0.25)) acts.push({ kind: 'retry', afterMs: random.between(2_000, 120_000), overrides: random.chance(0.2) });
   if (random.chance(0.05)) acts.push({ kind: 'erase', afterMs: random.between(0, random.chance(0.6) ? 20 : 40_000) });
   return acts;
 };
@@ -114,11 +137,19 @@ const drawWorkflow = (random: Seeded, carriers: TransportChoice): Workflow => ({
   unrenderable: random.chance(0.03),
 });
 
+/** In turn a boundary with its fault and another kind; a few more by chance; and now and then faults that belong together. */
+const drawFaults = (seed: number, random: Seeded): Fault[] => [
+  atBoundary(PAIRS[seed % PAIRS.length] as (typeof PAIRS)[number], random),
+  drawFault(ELSEWHERE[seed % ELSEWHERE.length] as FaultKind, random),
+  ...Array.from({ length: random.between(0, 4) }, () => drawFault(random.pick(DRAWN), random)),
+];
+
 /** Everything that a seed stands for. */
 export const planOf = (seed: number, withFaults = true): Plan => {
   const random = stream(seed, 'plan');
-  const carriers: TransportChoice = { sms: random.pick(['twilio', 'twilio', 'sinch']), email: random.pick(['smtp', 'smtp', 'resend']) };
-  const workflows = Array.from({ length: random.pick([1, 1, 1, 1, 2, 2, 3]) }, () => drawWorkflow(random, carriers));
-  const faults = withFaults ? Array.from({ length: random.between(2, 6) }, () => drawFault(random.pick(DRAWN), random)) : [];
+  const trouble = withFaults && random.chance(0.25) ? drawTrouble(random) : { faults: [] };
+  const carriers: TransportChoice = { sms: random.pick(['twilio', 'twilio', 'sinch']), email: random.pick(['smtp', 'smtp', 'resend']), ...trouble.carriers };
+  const workflows = Array.from({ length: random.pick([1, 1, 1, 1, 2, 2, 3]) }, (_, index) => ({ ...drawWorkflow(random, carriers), ...(index === 0 ? trouble.first : {}) }));
+  const faults = withFaults ? [...trouble.faults, ...drawFaults(seed, random)] : [];
   return { seed, carriers, workflows, faults };
 };

@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadTemplates } from '../../shared/content/template-file.ts';
+import { withHash } from '../../shared/content/template.ts';
+import type { LocaleParts, TemplateVersion } from '../../shared/content/template.ts';
 import type { Policy, PolicyStep } from '../../shared/domain/policy.ts';
 import type { BoundVersions, VersionStore } from '../../shared/delivery/versions.ts';
 import { templateKey } from '../../shared/delivery/versions.ts';
@@ -25,6 +27,14 @@ const variations = (base: Policy): Policy[] => {
   ].map((policy, index) => ({ ...policy, purpose: `simulated-${index}`, version: 1 }) as Policy);
 };
 
+const BRIEF: LocaleParts = { sms: '{{category}} {{ref}}', subject: '{{category}}', text: '{{message}} {{ref}}', html: '<p>{{message}} {{ref}}</p>' };
+
+/** The shipped template with few words: what it says is of no concern here, and long texts would take most of the time. */
+const brief = (template: TemplateVersion): TemplateVersion => {
+  const parts = Object.keys(template.locales['en'] ?? {}) as (keyof LocaleParts)[];
+  return withHash({ ...template, fallbackLocale: 'en', locales: { en: Object.fromEntries(parts.map((part) => [part, BRIEF[part]])) } });
+};
+
 export interface SimulatedVersions { store: VersionStore; policies: Policy[] }
 
 let kept: SimulatedVersions | null = null;
@@ -34,7 +44,7 @@ export const simulatedVersions = (): SimulatedVersions => {
   if (kept) return kept;
   const base = loadPolicies(shipped('policies')).find((policy) => policy.purpose === 'game-support-urgent');
   if (!base) throw new Error('the urgent policy is not shipped');
-  const templates = new Map(loadTemplates(shipped('templates')).map((template) => [templateKey(template.name, template.version), template]));
+  const templates = new Map(loadTemplates(shipped('templates')).map((template) => [templateKey(template.name, template.version), brief(template)]));
   const policies = variations(base);
   const bound = new Map<string, BoundVersions>(policies.map((policy) => [policy.purpose, { policy, templates }]));
   const bind = (purpose: string): Promise<BoundVersions> => {

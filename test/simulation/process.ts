@@ -45,14 +45,14 @@ export const goOn = ({ scheduler }: Surroundings, process: Process, run: () => v
 };
 
 /** Strikes with what the plan has for this side of a boundary. */
-export const strike = (around: Surroundings, process: Process, at: { boundary: string; side: 'before' | 'after' }): 'dead' | 'answer-lost' | null => {
+export const strike = (around: Surroundings, process: Process, at: { boundary: string; side: 'before' | 'after' }): 'dead' | 'stopped' | 'answer-lost' | null => {
   const fault = around.faults.atBoundary(at.boundary, at.side);
   if (!fault) return null;
   around.trace(`${process.name} ${fault.kind} ${at.side} ${at.boundary}`);
   if (fault.kind === 'commit-answer-lost') return 'answer-lost';
   if (fault.kind === 'stop') {
     process.stoppedUntil = around.scheduler.now + fault.forMs;
-    return null;
+    return 'stopped';
   }
   around.kill(process, fault.forMs);
   return 'dead';
@@ -71,7 +71,12 @@ export const call = <Value>(around: Surroundings, process: Process, { boundary, 
     const answer = (run: () => void): void => scheduler.after(latency.between(0, 3), () => goOn(around, process, run));
     const arrive = (): void => {
       if (!process.alive) return;
-      if (strike(around, process, { boundary, side: 'before' }) === 'dead') return;
+      const before = strike(around, process, { boundary, side: 'before' });
+      // Stopped with its request in hand: it leaves once the process goes on.
+      if (before === 'stopped') goOn(around, process, carryOut);
+      else if (before === null) carryOut();
+    };
+    const carryOut = (): void => {
       if (of === 'database' && around.isDatabaseAway()) return answer(() => reject(new Away('connection refused')));
       let outcome: { value: Value } | { error: unknown };
       try {

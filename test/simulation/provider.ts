@@ -34,6 +34,9 @@ export interface ProviderSettings {
 const raw = { httpStatus: 200, text: 'to +12025550101' };
 const FINAL: readonly Outcome[] = ['delivered', 'delivered', 'delivered', 'delivered', 'undelivered', 'rejected', 'suppressed'];
 
+const refusalAs = (as: 'rejected' | 'suppressed' | 'provider_unavailable'): SubmitResult => (as === 'provider_unavailable'
+  ? { kind: as, reason: 'provider_auth', raw } : { kind: 'rejected', outcome: as, reason: as === 'rejected' ? 'invalid_destination' : 'opted_out', raw });
+
 interface Answer { result: SubmitResult; take: boolean; slowMs?: number }
 
 export const createProvider = (around: Surroundings, settings: ProviderSettings): SimulatedProvider => {
@@ -46,6 +49,11 @@ export const createProvider = (around: Surroundings, settings: ProviderSettings)
   const fateOf = (channel: Channel, name: string): Receipt['fate'] => {
     const random = stream(settings.seed, 'fate', name);
     const fate: Receipt['fate'] = [{ at: scheduler.now, outcome: 'pending' }];
+    const bounced = faults.next('bounced-later');
+    if (bounced) {
+      const deliveredAt = scheduler.now + bounced.deliveredAfterMs;
+      return [...fate, { at: deliveredAt, outcome: 'delivered' }, { at: deliveredAt + bounced.bouncesAfterMs, outcome: 'undelivered' }];
+    }
     if (random.chance(0.7)) fate.push({ at: scheduler.now + random.between(100, 8_000), outcome: 'accepted' });
     const settles = channel === 'email' ? 0.3 : 0.75;
     if (random.chance(settles)) fate.push({ at: (fate.at(-1)?.at ?? 0) + random.between(200, random.chance(0.7) ? 20_000 : 90_000), outcome: random.pick(FINAL) });
@@ -58,22 +66,24 @@ export const createProvider = (around: Surroundings, settings: ProviderSettings)
     const pass = (calls.get(name) ?? 0) + 1;
     calls.set(name, pass);
     const random = stream(settings.seed, 'call', name, pass);
-    const accepted: SubmitResult = { kind: 'accepted', providerMessageId: messageId, raw };
+    const accepted: SubmitResult = { kind: 'accepted', providerMessageId: messageId };
     const busy = faults.all('provider-busy').find((one) => scheduler.now >= settings.startedAt + one.at && scheduler.now < settings.startedAt + one.at + one.forMs);
     if (busy) faults.struck(busy);
     const limited = faults.next('rate-limited');
     const lost = faults.next('response-lost');
     const failing = faults.next('error-though-taken');
     const bare = faults.next('answer-without-id');
+    const refused = faults.next('refused');
     if (busy) return { result: { kind: 'deferred', reason: 'provider_temporary', retryAfterMs: null, raw }, take: false, slowMs: busy.slowMs };
     if (limited) return { result: { kind: 'deferred', reason: 'rate_limited', retryAfterMs: limited.retryAfterMs, raw }, take: false };
     if (lost) return { result: { kind: 'unknown', reason: 'lost_response' }, take: lost.taken };
     if (failing) return { result: { kind: 'unknown', reason: 'provider_error', raw }, take: true };
     if (bare) return { result: { kind: 'unknown', reason: 'answer_without_id', raw }, take: true };
+    if (refused) return { result: refusalAs(refused.as), take: false };
     const draw = random.next();
-    if (draw < 0.05) return { result: { kind: 'rejected', outcome: 'rejected', reason: 'invalid_destination', raw }, take: false };
-    if (draw < 0.08) return { result: { kind: 'rejected', outcome: 'suppressed', reason: 'opted_out', raw }, take: false };
-    if (draw < 0.1) return { result: { kind: 'provider_unavailable', reason: 'provider_auth', raw }, take: false };
+    if (draw < 0.05) return { result: refusalAs('rejected'), take: false };
+    if (draw < 0.08) return { result: refusalAs('suppressed'), take: false };
+    if (draw < 0.1) return { result: refusalAs('provider_unavailable'), take: false };
     if (draw < 0.16) return { result: { kind: 'deferred', reason: 'provider_temporary', retryAfterMs: random.pick([null, 0, 3_000]), raw }, take: false };
     return { result: accepted, take: true };
   };
@@ -144,7 +154,7 @@ export const createProvider = (around: Surroundings, settings: ProviderSettings)
   };
 
   const ask = <Reading>(process: Process, read: () => Reading): Promise<Reading> => new Promise((resolve) => {
-    scheduler.after(latency.between(1, 40), () => {
+    scheduler.after(latency.between(1, 40) + (faults.next('slow-read')?.byMs ?? 0), () => {
       if (!process.alive || strike(around, process, { boundary: 'status', side: 'before' }) === 'dead') return;
       const reading = read();
       if (strike(around, process, { boundary: 'status', side: 'after' }) === 'dead') return;
@@ -165,12 +175,13 @@ export const createProvider = (around: Surroundings, settings: ProviderSettings)
     const receipt = receipts.find((one) => one.messageId === messageId);
     if (left > 0 || !receipt) {
       notFound.set(messageId, left - 1);
-      return { kind: 'not_found', raw };
+      return { kind: 'not_found' };
     }
     if (faults.next('status-malformed')) return { kind: 'observed', outcome: 'unknown', reason: 'status_not_recognised', raw };
     const outcome = outcomeNow(receipt);
     const laterBounce = outcome === 'undelivered' && receipt.fate.some((one) => one.outcome === 'delivered');
-    return { kind: 'observed', outcome, reason: null, raw, ...(laterBounce ? { laterBounce } : {}) };
+    // Words of its own, which are sealed beside the entry, come with some answers only: sealing them all would cost more than all else here.
+    return { kind: 'observed', outcome, reason: null, ...(outcome === 'pending' || outcome === 'accepted' ? {} : { raw }), ...(laterBounce ? { laterBounce } : {}) };
   };
   const lookUp = (reference: string): LookUpResult => {
     const failed = failedRead();

@@ -14,12 +14,16 @@ export interface SimulatedQueue {
   flush: () => void;
   isAway: () => boolean;
   takeAway: (forMs: number) => void;
-  readonly size: number;
+  /** No job waits, and no living worker has one in hand, not even one that ran twice and whose other run is over. */
+  readonly isIdle: boolean;
   /** Whether a job of that id was ever put in, whatever became of it. */
   saw: (id: string) => boolean;
 }
 
 const LOOK_AGAIN_MS = 400;
+
+/** Whether a job brings an attempt back: it names its attempt in an enqueue generation after the first. */
+const isAgain = (id: string): boolean => Number(/-g(\d+)$/.exec(id)?.[1] ?? 1) > 1;
 
 export const createQueue = (around: Surroundings): SimulatedQueue => {
   const { scheduler, faults, latency } = around;
@@ -99,7 +103,7 @@ export const createQueue = (around: Surroundings): SimulatedQueue => {
     seen.add(job.id);
     if (jobsOf(queue).has(job.id)) return;
     if (faults.next('job-lost')) return around.trace(`${job.id} is lost`);
-    const late = faults.next('job-late')?.byMs ?? 0;
+    const late = (faults.next('job-late') ?? (isAgain(job.id) ? faults.next('job-late', true) : null))?.byMs ?? 0;
     const one: Job = { id: job.id, taken: { id: job.id, name: job.name, payload: job.payload }, dueAt: scheduler.now + (job.delayMs ?? 0) + late, holder: null, round: 0 };
     jobsOf(queue).set(job.id, one);
     offer(queue, one);
@@ -120,6 +124,10 @@ export const createQueue = (around: Surroundings): SimulatedQueue => {
     saw: (id) => seen.has(id),
     isAway: () => scheduler.now < awayUntil,
     takeAway: (forMs) => { awayUntil = scheduler.now + forMs; },
-    get size() { return [...queues.values()].reduce((sum, jobs) => sum + jobs.size, 0); },
+    get isIdle() {
+      for (const jobs of queues.values()) if (jobs.size > 0) return false;
+      for (const able of workers.values()) if (able.some(({ process, inHand }) => process.alive && inHand > 0)) return false;
+      return true;
+    },
   };
 };

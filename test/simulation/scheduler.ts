@@ -41,8 +41,11 @@ const openHeap = () => {
   };
 };
 
-/** Resolves once every promise that could go on by itself has gone on: the turn of the event loop ends after them. */
-const settled = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+/**
+ * Resolves once every promise that could go on by itself has gone on: what is left for the next tick runs when no microtask is
+ * left. No turn of the event loop, which costs a system call a step and lets in nothing that a simulation waits for.
+ */
+const settled = (): Promise<void> => new Promise((resolve) => { process.nextTick(resolve); });
 
 /** A scheduler that begins at that instant. */
 export const createScheduler = (start: number): Scheduler => {

@@ -3,7 +3,7 @@ import { simulate } from './simulate.ts';
 import type { Outcome } from './simulate.ts';
 
 /** The smallest plan found that breaks the same promise: faults and workflows are left out one by one while it still does. */
-export const shrink = async (plan: Plan, run: (plan: Plan) => Promise<Outcome> = (one) => simulate(one, true)): Promise<{ plan: Plan; outcome: Outcome }> => {
+export const shrink = async (plan: Plan, run: (plan: Plan) => Promise<Outcome> = (one) => simulate(one)): Promise<{ plan: Plan; outcome: Outcome }> => {
   let best = { plan, outcome: await run(plan) };
   const invariant = best.outcome.violation?.invariant;
   const attempt = async (smaller: Plan): Promise<boolean> => {

@@ -1,58 +1,55 @@
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { addCoverage, coverageText, gapsOf, noCoverage } from './coverage.ts';
+import { coverageText, gapsOf, isPromised, leastPasses } from './coverage.ts';
 import type { Coverage } from './coverage.ts';
 import { focused, isFocus } from './focus.ts';
+import { inProcesses } from './parts.ts';
 import { planOf as plainPlanOf } from './plan.ts';
+import { openProgress } from './progress.ts';
 import { runMany } from './run-many.ts';
 import { shrink } from './shrink.ts';
 import { simulate } from './simulate.ts';
 
-const USAGE = `npm run simulate -- [--runs N] [--seed S] [--json]      simulate N deployments, seeds S, S+1, …
+const USAGE = `npm run simulate -- [--runs N] [--seed S] [--json]      simulate N deployments (1000), seeds S (1), S+1, …
 npm run simulate -- --seed S --trace                     one run, step by step
 npm run simulate -- --mutate [name|number …] [--runs N]  plant the known mistakes, one at a time; each must be caught
-       --focus NAME    plans richer in what leads to one kind of mistake, as --mutate names it\n`;
-const PART_RUNS = 2_000;
+
+  --processes N   processes that share the runs; two from 2,000 runs on, one below that
+  --focus NAME    plans richer in what leads to one kind of mistake, as --mutate names it
+  --json          the figures as one JSON document: coverage, gaps, broken promises
+
+Exit code: 0 every promise was kept; 1 one was broken, a mistake was not caught, or (from 10,000 runs on) something was not covered; 2 usage.
+Progress is told on stderr.\n`;
+const IN_PROCESSES_FROM = 2_000;
+const TELL_EVERY = 50;
 /** A mistake has to be found within so many seeds. */
 const MUTANT_RUNS = { simulation: 200, focus: 100, statements: 10 };
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    runs: { type: 'string' }, focus: { type: 'string' }, seed: { type: 'string', default: '1' }, json: { type: 'boolean', default: false }, trace: { type: 'boolean', default: false },
-    mutate: { type: 'boolean', default: false }, 'until-broken': { type: 'boolean', default: false }, help: { type: 'boolean', default: false },
-    /** Every how manieth seed; a part of a larger run, which prints its coverage as JSON alone. */
-    part: { type: 'string' },
-  },
-});
-const runs = Number(values.runs ?? 1_000);
-const focus = values.focus !== undefined && isFocus(values.focus) ? values.focus : undefined;
-const seed = Number(values.seed);
-const planOf = (one: number) => focused(plainPlanOf(one), focus);
 const say = (text: string): void => { process.stdout.write(text); };
-const progress = (text: string): void => { if (process.stderr.isTTY) process.stderr.write(`\r${text}`); };
 
-const runPart = (from: number, count: number, onRuns: (done: number) => void): Promise<Coverage> => new Promise((resolve, reject) => {
-  const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(import.meta.url), '--part', '2', '--runs', String(count), '--seed', String(from), ...(focus ? ['--focus', focus] : [])], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString(); });
-  child.stderr.on('data', (chunk: Buffer) => { onRuns(chunk.toString().split('.').length - 1); });
-  child.on('error', reject);
-  child.on('close', (code) => { if (code === 0) resolve(JSON.parse(output) as Coverage); else reject(new Error(`a part of the simulation ended with ${code}`)); });
-});
-
-const inTwo = async (): Promise<Coverage> => {
-  let done = 0;
-  const onRuns = (ticks: number): void => {
-    done += ticks * 100;
-    progress(`${done} of ${runs} runs`);
-  };
-  const parts = await Promise.all([runPart(seed, Math.ceil(runs / 2), onRuns), runPart(seed + 1, Math.floor(runs / 2), onRuns)]);
-  const sum = noCoverage();
-  for (const part of parts) addCoverage(sum, part);
-  return sum;
+const readArguments = () => {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        runs: { type: 'string' }, focus: { type: 'string' }, seed: { type: 'string', default: '1' }, processes: { type: 'string' }, json: { type: 'boolean', default: false },
+        trace: { type: 'boolean', default: false }, mutate: { type: 'boolean', default: false }, 'until-broken': { type: 'boolean', default: false }, help: { type: 'boolean', default: false },
+        /** Every how manieth seed; a part of a larger run, which prints its coverage as JSON alone. */
+        part: { type: 'string' },
+      },
+    });
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    return null;
+  }
 };
+
+const given = readArguments();
+const values = given?.values;
+const runs = Number(values?.runs ?? 1_000);
+const seed = Number(values?.seed);
+const processes = Number(values?.processes ?? (runs >= IN_PROCESSES_FROM ? 2 : 1));
+const focus = values?.focus !== undefined && isFocus(values.focus) ? values.focus : undefined;
+const planOf = (one: number) => focused(plainPlanOf(one), focus);
 
 const explain = async (broken: Coverage['broken'][number]): Promise<string> => {
   const shortest = await shrink(planOf(broken.seed));
@@ -61,48 +58,59 @@ const explain = async (broken: Coverage['broken'][number]): Promise<string> => {
 
 const simulateMany = async (): Promise<number> => {
   const startedAt = performance.now();
-  const coverage = runs >= PART_RUNS ? await inTwo() : await runMany({ from: seed, runs }, { untilBroken: false, focus, onRun: ({ runs: done }) => progress(`${done} of ${runs} runs`) });
-  progress('');
-  const gaps = gapsOf(coverage, runs >= 100_000 ? 100 : 1);
-  if (values.json) {
-    say(`${JSON.stringify({ ...coverage, gaps })}\n`);
-    return coverage.broken.length > 0 ? 1 : 0;
+  const progress = openProgress({ total: runs, isTerminal: process.stderr.isTTY, write: (text) => { process.stderr.write(text); }, now: () => performance.now() });
+  const coverage = processes > 1 ? await inProcesses({ from: seed, runs, processes, focus, onProgress: progress.tell })
+    : await runMany({ from: seed, runs }, { untilBroken: false, focus, onRun: (so) => progress.tell(so.runs, so.broken.length) });
+  progress.end();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const gaps = gapsOf(coverage);
+  const failed = coverage.broken.length > 0 || (isPromised(coverage) && gaps.length > 0);
+  if (values?.json) {
+    say(`${JSON.stringify({ ...coverage, gaps, seconds: Math.round(seconds) })}\n`);
+    return failed ? 1 : 0;
   }
   say(coverageText(coverage));
   if (gaps.length > 0) say(`\nNot covered by these runs\n  ${gaps.join('\n  ')}\n`);
+  else say(`\nCovered: every fault in 5 % of the runs, every boundary by every fault ${leastPasses(coverage.runs)} times, every edge of the state diagram\n`);
   for (const broken of coverage.broken.slice(0, 3)) say(`\n${await explain(broken)}`);
-  say(`\n${coverage.broken.length === 0 ? 'no promise was broken' : `${coverage.broken.length} runs broke a promise`} (${Math.round((1000 * coverage.runs) / (performance.now() - startedAt))} runs/s)\n`);
-  return coverage.broken.length > 0 ? 1 : 0;
+  say(`\n${coverage.broken.length === 0 ? 'no promise was broken' : `${coverage.broken.length} runs broke a promise: seeds ${coverage.broken.slice(0, 20).map((one) => one.seed).join(', ')}`} (${Math.round(coverage.runs / seconds)} runs/s)\n`);
+  return failed ? 1 : 0;
 };
 
 const tracing = async (): Promise<number> => {
-  const outcome = await simulate(planOf(seed), true);
+  const outcome = await simulate(planOf(seed));
   say(`${JSON.stringify(planOf(seed))}\n${outcome.trace.join('\n')}\n${outcome.digest}\n`);
   return outcome.violation ? 1 : 0;
 };
 
 const part = async (step: number): Promise<number> => {
-  const coverage = await runMany({ from: seed, runs, step }, { untilBroken: values['until-broken'], focus, onRun: ({ runs: done }) => { if (done % 100 === 0) process.stderr.write('.'); } });
-  say(JSON.stringify(coverage));
+  const onRun = ({ runs: done, broken }: Coverage): void => { if (done % TELL_EVERY === 0) process.stderr.write(`${done} ${broken.length}\n`); };
+  say(JSON.stringify(await runMany({ from: seed, runs, step }, { untilBroken: values?.['until-broken'] === true, focus, onRun })));
   return 0;
 };
 
-const main = async (): Promise<number> => {
-  if (values.help || (values.focus !== undefined && focus === undefined) || !Number.isSafeInteger(runs) || !Number.isSafeInteger(seed)) {
+const mutate = async (): Promise<number> => {
+  // Only here: the copy that a mistake is planted into has no Postgres to start.
+  const { mutateAll } = await import('./mutate-all.ts');
+  return mutateAll({
+    wanted: given?.positionals ?? [], seed, json: values?.json === true, say,
+    runs: values?.runs === undefined ? MUTANT_RUNS : { simulation: runs, focus: runs, statements: runs },
+    // Which mistake it is at, also where nobody looks at a terminal: the whole takes minutes.
+    progress: (text) => { process.stderr.write(process.stderr.isTTY ? `\r${text.padEnd(80)}` : `${text}\n`); },
+  });
+};
+
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && value > 0;
+const isUsable = (): boolean => values !== undefined && isCount(runs) && isCount(processes) && Number.isSafeInteger(seed) && (values.focus === undefined || focus !== undefined);
+
+const main = (): Promise<number> => {
+  if (values?.help || !isUsable()) {
     say(USAGE);
-    return values.help ? 0 : 2;
+    return Promise.resolve(values?.help ? 0 : 2);
   }
-  if (values.part !== undefined) return part(Number(values.part));
-  if (values.mutate) {
-    // Only here: the copy that a mistake is planted into has no Postgres to start.
-    const { mutateAll } = await import('./mutate-all.ts');
-    return mutateAll({
-      wanted: positionals, seed, runs: values.runs === undefined ? MUTANT_RUNS : { simulation: runs, focus: runs, statements: runs }, json: values.json, say,
-      // Which mistake it is at, also where nobody looks at a terminal: the whole takes minutes.
-      progress: (text) => { process.stderr.write(process.stderr.isTTY ? `\r${text.padEnd(80)}` : `${text}\n`); },
-    });
-  }
-  return values.trace ? tracing() : simulateMany();
+  if (values?.part !== undefined) return part(Number(values.part));
+  if (values?.mutate) return mutate();
+  return values?.trace ? tracing() : simulateMany();
 };
 
 process.exitCode = await main();

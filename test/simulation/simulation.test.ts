@@ -1,23 +1,17 @@
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { BOUNDARIES, planOf } from './plan.ts';
-import { noCoverage, addRun } from './coverage.ts';
+import { PARTS, WORKFLOWS_OF_A_PART } from './many-workflows.ts';
+import { planOf } from './plan.ts';
 import { shrink } from './shrink.ts';
 import { simulate } from './simulate.ts';
 import { createScheduler } from './scheduler.ts';
 
-/** Workflows that a plain `npm test` simulates; `npm run simulate -- --runs 100000` is the long form. */
-const WORKFLOWS = 2_000;
-
 describe('a simulated deployment', () => {
-  it(`keeps every promise through ${WORKFLOWS} workflows among crashes, stops, lost jobs and lying providers`, async () => {
-    const coverage = noCoverage();
-    for (let seed = 1; coverage.workflows < WORKFLOWS && coverage.broken.length === 0; seed += 1) addRun(coverage, await simulate(planOf(seed)));
-    expect(coverage.broken).toEqual([]);
-    // What was never struck was never proved.
-    const struck = new Set(Object.keys(coverage.pairs).map((pair) => pair.split(' ')[0]));
-    expect([...BOUNDARIES].filter((boundary) => !struck.has(boundary))).toEqual([]);
-    expect(Object.keys(coverage.statuses)).toEqual(expect.arrayContaining(['delivered', 'sent', 'unknown', 'closed', 'policy_rejected', 'undelivered']));
-  }, 300_000);
+  it('is run for twenty thousand workflows in every test run, over files of their own', () => {
+    const files = readdirSync(new URL('.', import.meta.url)).filter((name) => /^many-workflows-\d+\.test\.ts$/.test(name));
+    expect(files).toEqual(Array.from({ length: PARTS }, (_, index) => `many-workflows-${index + 1}.test.ts`));
+    expect(PARTS * WORKFLOWS_OF_A_PART).toBeGreaterThanOrEqual(20_000);
+  });
 
   it('replays a seed byte for byte', async () => {
     for (let seed = 101; seed <= 150; seed += 1) {

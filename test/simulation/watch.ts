@@ -13,6 +13,8 @@ export interface Book {
   started: Map<string, Started[]>;
   /** Per attempt: calls whose bytes arrived. */
   receipts: Map<string, Receipt[]>;
+  /** Per attempt: the provider's last wish not to be called before an instant, heard or not. */
+  wished: Map<string, number>;
   /** Per attempt: not before that instant may another call arrive. */
   notBefore: Map<string, number>;
   ended: Map<string, string>;
@@ -24,7 +26,7 @@ export interface Book {
 }
 
 export const openBook = (expiresAt: number): Book => ({
-  planned: new Set(), claimed: new Set(), attempts: new Set(), started: new Map(), receipts: new Map(), notBefore: new Map(), ended: new Map(), basis: new Map(), closedAt: null, pausedAt: null, expiresAt,
+  planned: new Set(), claimed: new Set(), attempts: new Set(), started: new Map(), receipts: new Map(), wished: new Map(), notBefore: new Map(), ended: new Map(), basis: new Map(), closedAt: null, pausedAt: null, expiresAt,
 });
 
 export interface Told { transition: { kind: string; details: Record<string, unknown> }; at: number; version: number }

@@ -1,0 +1,3 @@
+import { describePart } from './many-workflows.ts';
+
+describePart(4);
