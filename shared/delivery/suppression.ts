@@ -29,11 +29,14 @@ export const eligibilityOf = (engine: Pick<Engine, 'senderPrints'>, loaded: { su
 /** An address of that channel in the one form that is stored and compared; null where it is none. */
 export const normaliseAddress = (channel: Channel, text: string): string | null => (channel === 'sms' ? normalisePhone(text) : normaliseEmail(text));
 
+/** Why a destination is suppressed by hand, or allowed again: a closed list, since the row is kept in clear text. */
+export const SUPPRESSION_REASONS: readonly string[] = ['requested', 'complaint', 'wrong_person', 'not_in_use', 'legal', 'resubscribed', 'mistake', 'test', 'other'];
+
 export interface SuppressRequest {
   tenant: string; channel: Channel;
   /** Normalised. */
   address: string;
-  /** A code. */
+  /** One of `SUPPRESSION_REASONS`. */
   reason: string;
   actor: string;
 }
