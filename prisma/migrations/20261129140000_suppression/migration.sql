@@ -43,12 +43,6 @@ BEGIN
 END $$;
 CREATE TRIGGER suppression_holds BEFORE INSERT ON suppression FOR EACH ROW EXECUTE FUNCTION tocsin_hold_suppressed();
 
--- The print of a recipient's destination; null where there is none.
-CREATE FUNCTION tocsin_print(of_event text, of_channel text) RETURNS bytea LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
-BEGIN
-  RETURN (SELECT CASE of_channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END FROM public.recipient r WHERE r.event_id = of_event);
-END $$;
-
 -- The events of an append that must not start their submission, because the destination was suppressed since they were decided on.
 -- First it takes the locks of all destinations that the append starts to or suppresses, in one order, so that two appends wait for
 -- each other instead of deadlocking. Only then it looks, with a snapshot of that moment: a volatile function takes a new one for each
@@ -62,19 +56,21 @@ BEGIN
   IF starts = '[]'::jsonb AND suppressions = '[]'::jsonb THEN RETURN; END IF;
   PERFORM public.tocsin_hold_destination(held.lock, held.alone) FROM (
     SELECT public.tocsin_destination_lock(w.print) AS lock, bool_or(w.alone) AS alone FROM (
-      SELECT public.tocsin_print(s.event_id, s.channel) AS print, false AS alone FROM jsonb_to_recordset(starts) AS s(event_id text, channel text)
+      SELECT (SELECT CASE s.channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END FROM public.recipient r WHERE r.event_id = s.event_id) AS print, false AS alone
+        FROM jsonb_to_recordset(starts) AS s(event_id text, channel text)
        UNION ALL
-      SELECT public.tocsin_print(o.event_id, o.channel), true FROM jsonb_to_recordset(suppressions) AS o(event_id text, channel text)) w
+      SELECT (SELECT CASE o.channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END FROM public.recipient r WHERE r.event_id = o.event_id), true
+        FROM jsonb_to_recordset(suppressions) AS o(event_id text, channel text)) w
      WHERE w.print IS NOT NULL GROUP BY 1 ORDER BY 1) held;
   RETURN QUERY
   SELECT s.event_id FROM jsonb_to_recordset(starts) AS s(event_id text, channel text, sender text)
    WHERE (
      SELECT true FROM public.suppression x
-      WHERE x.removed_at IS NULL AND x.address_print = (SELECT public.tocsin_print(s.event_id, s.channel)) AND x.channel = s.channel
-        AND x.tenant = (SELECT n.tenant FROM public.notification n WHERE n.event_id = s.event_id)
+      WHERE x.removed_at IS NULL AND x.address_print = (SELECT CASE s.channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END FROM public.recipient r WHERE r.event_id = s.event_id)
+        AND x.channel = s.channel AND x.tenant = (SELECT n.tenant FROM public.notification n WHERE n.event_id = s.event_id)
         AND (x.sender_print = '' OR s.sender IS NULL OR x.sender_print = decode(s.sender, 'hex')) LIMIT 1)
     -- Of one statement a suppression counts as the earlier.
     OR (suppressions <> '[]'::jsonb AND (
-     SELECT bool_or(o.event_id <> s.event_id AND o.channel = s.channel AND public.tocsin_print(o.event_id, o.channel) = public.tocsin_print(s.event_id, s.channel))
+     SELECT bool_or(o.event_id <> s.event_id AND o.channel = s.channel AND (SELECT CASE o.channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END FROM public.recipient r WHERE r.event_id = o.event_id) = (SELECT CASE s.channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END FROM public.recipient r WHERE r.event_id = s.event_id))
        FROM jsonb_to_recordset(suppressions) AS o(event_id text, channel text)));
 END $$;
