@@ -21,6 +21,7 @@ import { renderFor, sealPart } from './payload.ts';
 import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
 import { logDecision } from './log-decision.ts';
+import { addressPrint, eligibilityOf } from './suppression.ts';
 
 /** A consent or lawful basis under which a channel may be used, and where its record is kept. */
 export interface ConsentReference { channel: Channel; basis: string; reference: string }
@@ -94,8 +95,8 @@ const findUnrenderable = (engine: Engine, request: AcceptRequest, bound: BoundVe
   return null;
 };
 
-/** Everything that one acceptance writes. */
-const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, requestFingerprint: Buffer) => {
+/** Everything that one acceptance writes, where so much of the recipient is suppressed. */
+const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, { requestFingerprint, suppressed }: { requestFingerprint: Buffer; suppressed: readonly string[] }) => {
   const now = engine.now();
   const { policy } = bound;
   const eventId: EventId = engine.mint.eventId(now);
@@ -116,24 +117,24 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, r
     expires_at: expiresAt, recipient_commitment: commitment, consent_references: consentReferences, artifact_references: request.artifacts, request_id: request.requestId,
   });
   const intentHash = contentHash(intent);
-  const loaded = { eventId, state: emptyState(eventId), headHash: intentHash, locale: recipient.locale, requestedAt: now, recipient: sealedRecipient, variables };
+  const loaded = { eventId, state: emptyState(eventId), headHash: intentHash, locale: recipient.locale, requestedAt: now, recipient: sealedRecipient, variables, suppressed };
   const decision = decide(
     { kind: 'accept', intent: { region: recipient.region, requestedAt: now, expiresAt: request.expiresAt, barred: barredChannels(request, bound), recipientCommitment: commitment } },
     loaded.state,
     {
-      now, random: engine.random, policy, carriers: engine.carriers,
+      now, random: engine.random, policy, carriers: engine.carriers, eligibility: eligibilityOf(engine, loaded),
       render: (planned) => {
         const rendered = renderFor(engine, loaded, bound, planned);
         return rendered.ok ? { ok: true, hash: rendered.hash } : { ok: false, reason: rendered.reason };
       },
     });
-  const print = (kind: string, value: string | null): Buffer | null => (value === null ? null : fingerprint(engine.ring, kind, value));
+  const print = (channel: Channel, value: string | null): Buffer | null => (value === null ? null : addressPrint(engine.ring, channel, value));
   const notification: NewNotification = {
     append: toAppend(decision, { before: loaded.state, prevHash: intentHash, provenance: { actor: request.actor, requestId: request.requestId } }),
     tenant: request.tenant, idempotencyKey: request.idempotencyKey, requestFingerprint, purpose: policy.purpose, policyVersion: policy.version,
     templateVersions, region: recipient.region, locale: recipient.locale, urgency: policy.urgency, classification: policy.classification,
     requestedAt: now, expiresAt, retentionUntil: now + policy.retentionMs, recipientCommitment: commitment, consentReferences,
-    artifactReferences: request.artifacts, requestId: request.requestId, intent, intentHash, variables,
+    artifactReferences: request.artifacts, requestId: request.requestId, intent, intentHash, variables, presumed: suppressed,
     recipient: { ...sealedRecipient, referencePrint: fingerprint(engine.ring, 'recipient-ref', recipient.ref), smsPrint: print('sms', recipient.sms), emailPrint: print('email', recipient.email) },
     ticket: request.ticket && {
       ...sealPart(engine.ring, eventId, 'ticket', request.ticket.sealed), category: request.ticket.category, region: request.ticket.region, locale: request.ticket.locale,
@@ -152,6 +153,20 @@ const refusalOf = async (engine: Engine, request: AcceptRequest, bound: BoundVer
   return request.ticket === null ? findUnrenderable(engine, request, bound) : null;
 };
 
+const MOST_ROUNDS = 10;
+
+/** Nothing is taken to be suppressed until the ledger says so: it is asked together with the acceptance, not before. */
+const acceptUnlessSuppressed = async (engine: Engine, request: AcceptRequest, bound: BoundVersions, requestFingerprint: Buffer) => {
+  let suppressed: readonly string[] = [];
+  for (let tries = 0; tries < MOST_ROUNDS; tries += 1) {
+    const { notification, ...prepared } = prepare(engine, request, bound, { requestFingerprint, suppressed });
+    const accepted = await engine.accept(notification);
+    if (accepted.kind !== 'suppressed') return { accepted, ...prepared };
+    suppressed = accepted.suppressed;
+  }
+  throw new Error(`the suppression list changed under ${MOST_ROUNDS} acceptances in a row`);
+};
+
 /**
  * Accepts an intent: notification, first entries, sealed payload, ticket and outbox rows in one transaction, or nothing of
  * them. Under an idempotency key that was used before, the same request is a replay and another one a conflict. Rejects where
@@ -168,8 +183,7 @@ export const acceptNotification = async (engine: Engine, request: AcceptRequest)
     const known = await engine.ledger.findByIdempotencyKey(request.tenant, request.idempotencyKey);
     return known ? replay(known) : refusal as AcceptOutcome;
   }
-  const { eventId, now, decision, notification } = prepare(engine, request, bound, requestFingerprint);
-  const accepted = await engine.accept(notification);
+  const { accepted, eventId, now, decision } = await acceptUnlessSuppressed(engine, request, bound, requestFingerprint);
   if (accepted.kind === 'exists') return replay(accepted);
   faultPoint('intake-committed');
   logDecision(engine.log, decision);

@@ -11,6 +11,7 @@ import { logDecision } from './log-decision.ts';
 import { renderFor } from './payload.ts';
 import { afterReload, noteLostRace, noteReload } from './reload.ts';
 import type { LostRace } from './reload.ts';
+import { eligibilityOf } from './suppression.ts';
 import type { BoundVersions } from './versions.ts';
 
 /** What one round of load -> decide -> append came to. */
@@ -25,6 +26,7 @@ const MOST_ROUNDS = 50;
 /** The input of a decision on a loaded notification, at `now`. */
 export const inputFor = (engine: Engine, loaded: Loaded, bound: BoundVersions): DecisionInput => ({
   now: engine.now(), random: engine.random, policy: bound.policy, carriers: engine.carriers,
+  eligibility: eligibilityOf(engine, loaded),
   render: (planned) => {
     const rendered = renderFor(engine, loaded, bound, planned);
     return rendered.ok ? { ok: true, hash: rendered.hash } : { ok: false, reason: rendered.reason };
@@ -36,7 +38,7 @@ export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command
   const bound = await engine.versions.bind(loaded.state.purpose, loaded.state.policyVersion);
   const decision = decide(command, loaded.state, inputFor(engine, loaded, bound));
   if (decision.transitions.length === 0) return { kind: 'unchanged', state: loaded.state };
-  const append = toAppend(decision, { before: loaded.state, prevHash: loaded.headHash, provenance: how.provenance });
+  const append = toAppend(decision, { before: loaded.state, prevHash: loaded.headHash, provenance: how.provenance, senders: engine.senderPrints });
   if (!(await engine.append(how.enrich?.(append) ?? append))) return null;
   if (decision.transitions.some(({ transition }) => transition.kind === 'FallbackClaimed')) faultPoint('fallback-claimed');
   logDecision(engine.log, decision);

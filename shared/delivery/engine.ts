@@ -8,6 +8,8 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Database } from '../ledger/database.ts';
 import type { LedgerPort } from '../ledger/ledger-port.ts';
 import { createPostgresLedger } from '../ledger/postgres-ledger.ts';
+import type { SenderPrints } from '../ledger/rows.ts';
+import { senderPrints } from './suppression.ts';
 import { createVersionStore } from './versions.ts';
 import type { VersionStore } from './versions.ts';
 
@@ -36,6 +38,8 @@ export interface Engine {
   mint: Mint;
   carriers: Record<Channel, Carrier>;
   sender: { sms: string; email: string };
+  /** By which the suppression list knows our senders. */
+  senderPrints: SenderPrints;
   log: Logger;
   /** Called after a commit that wrote outbox rows. */
   onEnqueued: () => void;
@@ -67,6 +71,7 @@ export const createEngine = (settings: EngineSettings): Engine => {
   const ledger = settings.ledger ?? createPostgresLedger(settings.db);
   return {
     ...settings,
+    senderPrints: senderPrints(settings.ring, settings.sender),
     monotonic,
     random: settings.random ?? Math.random,
     hostNow: settings.hostNow ?? Date.now,

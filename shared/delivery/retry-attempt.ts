@@ -1,11 +1,13 @@
 import type { AttemptKey } from '../domain/words.ts';
 import { parseAttemptKey } from '../domain/words.ts';
+import type { Eligibility } from '../domain/eligibility.ts';
 import type { RetryOverrides, RetryRefusal } from '../domain/retry.ts';
 import { retryRefusal } from '../domain/retry.ts';
 import type { RetryMeans, Transition } from '../domain/transitions.ts';
 import { decideAndAppend } from './decide-and-append.ts';
 import type { Engine } from './engine.ts';
 import { bookReason } from './operator-reason.ts';
+import { eligibilityOf } from './suppression.ts';
 
 export interface RetryRequest {
   /** Null for an operator of the whole deployment. */
@@ -37,9 +39,13 @@ export const retryAttempt = async (engine: Engine, request: RetryRequest): Promi
   if (eventId === undefined) return { kind: 'not_found' };
   if (request.tenant !== null && (await engine.ledger.tenantOf(eventId)) !== request.tenant) return { kind: 'not_found' };
   const reason = bookReason(engine, { eventId, reason: request.reason, kind: 'OperatorRetried' });
+  let eligibility: Eligibility = () => null;
   const result = await decideAndAppend(engine, eventId, {
     provenance: { actor: request.actor, requestId: request.requestId },
-    command: () => ({ kind: 'retry', attempt: request.attempt, reason: reason.code, overrides: request.overrides }),
+    command: (loaded) => {
+      eligibility = eligibilityOf(engine, loaded);
+      return { kind: 'retry', attempt: request.attempt, reason: reason.code, overrides: request.overrides };
+    },
     enrich: reason.enrich,
   });
   if (result.kind === 'not_found') return result;
@@ -47,7 +53,7 @@ export const retryAttempt = async (engine: Engine, request: RetryRequest): Promi
   const retried = transitions.find(isRetry);
   if (!retried) {
     const state = result.kind === 'appended' ? result.decision.state : result.state;
-    return { kind: 'refused', refusal: retryRefusal(state, request.attempt, engine.now(), request.overrides) ?? 'not_resolvable' };
+    return { kind: 'refused', refusal: retryRefusal(state, request.attempt, engine.now(), { ...request.overrides, eligibility }) ?? 'not_resolvable' };
   }
   const planned = transitions.slice(transitions.indexOf(retried)).find(isPlan);
   return { kind: 'retried', means: retried.details.means, attempt: planned?.details.attempt ?? request.attempt };

@@ -10,6 +10,7 @@ import type { Retry } from './retry.ts';
 import { retry } from './retry.ts';
 import type { SubmitRefusal } from './submissions.ts';
 import { recordSubmission, refuseToSubmit, startRefusal, startSubmission } from './submissions.ts';
+import { noteOptOut } from './eligibility.ts';
 import { recordLookUp, recordStatus } from './observations.ts';
 
 export type Command =
@@ -54,12 +55,15 @@ export const decide = (command: Command, state: NotificationState, input: Decisi
       break;
     case 'record_submission':
       recordSubmission(work, command.attempt, command.submission, command.result);
+      noteOptOut(work, command.attempt, command.result);
       break;
     case 'record_status':
       recordStatus(work, command.attempt, command.reading);
+      noteOptOut(work, command.attempt, command.reading);
       break;
     case 'record_look_up':
       recordLookUp(work, command.attempt, command.result);
+      noteOptOut(work, command.attempt, command.result);
       break;
     case 'close':
       close(work, command.reason);

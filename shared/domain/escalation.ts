@@ -2,6 +2,7 @@ import type { Instant } from './words.ts';
 import type { AttemptState } from './state.ts';
 import { canBeRead, currentAttempt, failedFirsthand, hasFailed, isUnsubmitted, mayBeSent } from './state.ts';
 import type { RestsOn } from './transitions.ts';
+import { nextToStart, wasBarred } from './eligibility.ts';
 import type { Work } from './work.ts';
 import { planStep } from './plan-attempt.ts';
 import { takeBackQueued, withdraw } from './resubmission.ts';
@@ -35,9 +36,9 @@ const claim = (work: Work, from: AttemptState, cause: 'deadline' | 'attempt_fail
 const isFresh = (work: Work, attempt: AttemptState): boolean =>
   attempt.evidence !== null && attempt.evidence.at >= work.input.now - work.stepFor(attempt).maxObservationAgeMs;
 
-/** Whether the deadline of an attempt may start the next step: never that of an operator's retry. */
+/** Whether the deadline of an attempt may start the next step: never that of an operator's retry. Skips what is barred on the way there. */
 const mayClaimFrom = (work: Work, attempt: AttemptState): boolean =>
-  attempt.origin === 'policy' && nextWaiting(work) !== -1 && work.stepFor(attempt).escalateWhen.includes(evidenceClass(attempt));
+  attempt.origin === 'policy' && work.stepFor(attempt).escalateWhen.includes(evidenceClass(attempt)) && nextToStart(work) !== -1;
 
 /** A claim leaves nothing in a queue: what waits there to be submitted again is unknown, and is looked for before the claim. */
 const toBeJudged = (work: Work, attempt: AttemptState): AttemptState => {
@@ -70,8 +71,8 @@ const atDeadline = (work: Work, found: AttemptState): void => {
  */
 export const escalate = (work: Work): void => {
   const attempt = currentAttempt(work.state);
-  const mayClaim = work.state.strategy === 'escalate' && nextWaiting(work) !== -1;
-  if (attempt && mayClaim && failedFirsthand(attempt) && work.stepFor(attempt).escalateWhen.includes('failed')) {
+  const mayClaim = attempt !== null && work.state.strategy === 'escalate' && failedFirsthand(attempt);
+  if (mayClaim && (wasBarred(attempt) || work.stepFor(attempt).escalateWhen.includes('failed')) && nextToStart(work) !== -1) {
     claim(work, attempt, 'attempt_failed', false);
   }
   passDeadlines(work);

@@ -3,7 +3,7 @@ import type { OnUnknown } from './policy.ts';
 import type { DetailsOf, Moment } from './explain-words.ts';
 import { mayBeSent, submissionStart } from './state.ts';
 import { unknownRule } from './resubmission.ts';
-import { attemptIn, attemptName, channelName, instant, listed, policyName, reasonText, waitingChannels } from './explain-words.ts';
+import { attemptIn, attemptName, BARRED, channelName, instant, listed, policyName, reasonText, waitingChannels } from './explain-words.ts';
 
 /** Whether something of an attempt has reached, or may have reached, its recipient. */
 const mayHaveArrived = (attempt: AttemptState): boolean =>
@@ -85,11 +85,22 @@ export const tellDelivered = (d: DetailsOf<'AttemptDelivered'>, { at, before, en
   return spared.length > 0 ? `${confirmed}, so ${listed(spared)} was not needed` : confirmed;
 };
 
+const NOTHING_MORE = '; its destination is on the suppression list from then on';
+
+/** Taken from its queue because its channel was barred by then. */
+const tellBarred = (d: { attempt: string; reason: DetailsOf<'AttemptUndelivered'>['reason'] }, { at, before }: Moment): string => {
+  const { submissions } = attemptIn(before, d.attempt);
+  const tries = submissions > 0 ? `, whose ${submissions} submission(s) were definitely not processed,` : '';
+  return `${attemptName(d.attempt)}${tries} was not submitted at ${instant(at)} (${reasonText(d.reason)})${BARRED[d.reason] ? `: ${BARRED[d.reason]}` : ''}. Nothing of it was sent`;
+};
+
 /** Ended in a definite failure. */
-export const tellFailed = (d: { attempt: string; reason: DetailsOf<'AttemptUndelivered'>['reason']; source: string }, { at, before, after }: Moment): string => {
+export const tellFailed = (d: { attempt: string; reason: DetailsOf<'AttemptUndelivered'>['reason']; source: string }, moment: Moment): string => {
+  if (d.source === 'eligibility') return tellBarred(d, moment);
+  const { at, before, after } = moment;
   const attempt = attemptIn(after, d.attempt);
   const late = attemptIn(before, d.attempt).superseded ? ', after a later channel had been claimed' : '';
-  return `${attemptName(d.attempt)} ended as *${attempt.state}* at ${instant(at)} (${reasonText(d.reason)}; heard by ${d.source})${late}`;
+  return `${attemptName(d.attempt)} ended as *${attempt.state}* at ${instant(at)} (${reasonText(d.reason)}; heard by ${d.source})${late}${attempt.state === 'suppressed' ? NOTHING_MORE : ''}`;
 };
 
 /** Stopped, waits for an operator. */

@@ -1,4 +1,5 @@
 import type { AttemptState } from './state.ts';
+import { wasBarred } from './eligibility.ts';
 import { isUnsubmitted } from './state.ts';
 import type { DetailsOf, Moment } from './explain-words.ts';
 import { attemptIn, attemptName, channelName, duration, escalationRule, instant, policyName, reasonText, waitingChannels } from './explain-words.ts';
@@ -34,6 +35,7 @@ export const tellClaim = (details: Claim, moment: Moment): string => {
   const rests = details.rests_on;
   if (rests === null) return `${channel} was claimed at ${instant(moment.at)} under policy ${policyName(moment.before)} (${details.cause})`;
   const from = attemptIn(moment.before, rests.attempt);
+  if (wasBarred(from)) return `${channelName(from.channel)} could not be used any more, which counts as a step that was skipped: so ${channel} was claimed at once, at ${instant(moment.at)}`;
   if (details.cause === 'attempt_failed') {
     return `${attemptName(from.key)} had ended as *${from.state}*, a definite failure, and ${rule}: so ${channel} was claimed at once, at ${instant(moment.at)}`;
   }

@@ -48,6 +48,15 @@ export const attemptName = (key: AttemptKey): string => {
 
 const BY = { provider: 'the provider said so', tocsin: 'Tocsin found so itself' } as const;
 
+/** What it means that a channel was barred, by its reason. */
+export const BARRED: Partial<Record<string, string>> = {
+  no_address: 'the recipient has no address for it',
+  no_consent: 'there is no consent or other basis that the policy accepts for it',
+  consent_withdrawn: 'the recipient has taken back the consent to it',
+  throttled: 'its destination had had too many of late',
+  suppressed: 'its destination is on the suppression list',
+};
+
 /** A reason code and whose word it is. */
 export const reasonText = (reason: ReasonCode | null): string => {
   if (reason === null) return 'no reason given';

@@ -12,16 +12,10 @@ import {
 } from './explain-attempt.ts';
 import { tellPaused, tellResumed, tellRetried } from './explain-operator.ts';
 import type { Moment } from './explain-words.ts';
-import { attemptName, channelName, instant, listed, policyName, reasonText, sentence, waitingChannels } from './explain-words.ts';
+import { attemptName, BARRED, channelName, instant, listed, policyName, reasonText, sentence, waitingChannels } from './explain-words.ts';
 
 /** An entry of the ledger as it is read back. */
 export interface ExplainedEntry { at: Instant; kind: string; details: Record<string, unknown> }
-
-const SKIPPED: Partial<Record<string, string>> = {
-  no_address: 'the recipient has no address for it',
-  no_consent: 'there is no consent or other basis that the policy accepts for it',
-  throttled: 'its destination had had too many of late',
-};
 
 const tellStart = (t: Extract<Transition, { kind: 'NotificationAccepted' }>, { at, after }: Moment): string => {
   const channels = t.details.steps.map(channelName);
@@ -47,7 +41,7 @@ const tell = (t: Transition, moment: Moment): string | null => {
     case 'NotificationAccepted': return tellStart(t, moment);
     case 'PolicyRejected': return `the notification was refused at ${instant(at)} (${t.details.reason}): policy ${policyName(after)} does not cover the recipient's region, so no channel was used`;
     case 'StepSkipped': {
-      const why = SKIPPED[t.details.reason];
+      const why = BARRED[t.details.reason];
       return `${channelName(t.details.channel)}, step ${t.details.step + 1} of policy ${policyName(after)}, was skipped at ${instant(at)} (${t.details.reason})${why ? `: ${why}` : ''}`;
     }
     case 'FallbackClaimed': return tellClaim(t.details, moment);

@@ -4,6 +4,7 @@ import { currentAttempt, hasFailed, isLive, isReconciling, isUnsubmitted, mayBeS
 import type { Policy } from './policy.ts';
 import type { Work } from './work.ts';
 import type { ReasonCode } from './reasons.ts';
+import { endBarred, nextToStart, skipBarred } from './eligibility.ts';
 import { awaitsDeadline, escalate } from './escalation.ts';
 import { planStep, queueAttempt } from './plan-attempt.ts';
 import { outcomeUnknown } from './submissions.ts';
@@ -17,7 +18,7 @@ export interface Intent {
   requestedAt: Instant;
   /** The caller's own expiry; null takes the policy's. */
   expiresAt: Instant | null;
-  /** Channels that must not be used, each with its reason (no address, no consent, …). */
+  /** Channels that can never be used for this intent, each with its reason (no address, no consent); what may change is asked of `eligibility`. */
   barred: Partial<Record<Channel, ReasonCode>>;
   /** Salted commitment to the recipient. */
   recipientCommitment: string;
@@ -44,9 +45,18 @@ export const accept = (work: Work, intent: Intent): void => {
     const reason = intent.barred[channel];
     if (reason) work.emit({ kind: 'StepSkipped', details: { step, channel, reason } });
   });
-  const waiting = work.state.steps.flatMap((step, index) => (step.phase === 'waiting' ? [index] : []));
-  for (const index of policy.strategy === 'all' ? waiting : waiting.slice(0, 1)) planStep(work, index);
+  startFirst(work);
   advance(work);
+};
+
+/** Plans the first step that may be used, or all of them. */
+const startFirst = (work: Work): void => {
+  if (work.state.strategy === 'all') {
+    work.state.steps.forEach(({ phase }, index) => { if (phase === 'waiting' && !skipBarred(work, index)) planStep(work, index); });
+    return;
+  }
+  const first = nextToStart(work);
+  if (first !== -1) planStep(work, first);
 };
 
 /** Closes the workflow: nothing is submitted any more; what is in flight is named as such, and what is at the provider stays observed. */
@@ -120,6 +130,7 @@ export const advance = (work: Work): void => {
     expire(work);
     lapse(work);
     if (!work.state.paused) {
+      endBarred(work);
       escalate(work);
       resubmitDue(work);
       enqueueDue(work);

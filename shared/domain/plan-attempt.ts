@@ -6,9 +6,9 @@ import type { AttemptState } from './state.ts';
 import type { Capabilities } from './provider-answers.ts';
 import { withdraw } from './resubmission.ts';
 
-/** The steps that can still be claimed after that one. */
+/** The steps that can still be claimed after that one, as far as anyone can tell now. */
 const laterSteps = (work: Work, index: number): PolicyStep[] =>
-  (work.state.strategy === 'all' ? [] : work.input.policy.steps.filter((_, at) => at > index && work.state.steps[at]?.phase === 'waiting'));
+  (work.state.strategy === 'all' ? [] : work.input.policy.steps.filter(({ channel }, at) => at > index && work.state.steps[at]?.phase === 'waiting' && work.input.eligibility(channel) === null));
 
 /** What its provider can do for an attempt, fixed with it: another carrier later alters nothing of what was planned. */
 const bound = ({ statusByPoll, reconcile, dedup, replayWithinMs, visibleAfterMs }: Capabilities) => ({

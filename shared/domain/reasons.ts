@@ -45,6 +45,8 @@ export const REASONS = {
   no_address: 'tocsin',
   no_consent: 'tocsin',
   throttled: 'tocsin',
+  suppressed: 'tocsin',
+  consent_withdrawn: 'tocsin',
   deadline: 'tocsin',
   attempt_failed: 'tocsin',
   step_skipped: 'tocsin',

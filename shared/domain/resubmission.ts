@@ -71,17 +71,23 @@ export const takeBackQueued = (work: Work, reason: 'superseded' | 'closed' | 'ex
   }
 };
 
+/** Goes ahead with a resubmission that is due, unless its channel is barred by now. */
+const goAhead = (work: Work, attempt: AttemptState, basis: { reason: 'replay' | 'absent'; until: Instant }): void => {
+  const barred = work.input.eligibility(attempt.channel);
+  return barred === null ? planResubmission(work, attempt, basis) : withdraw(work, attempt, barred, true);
+};
+
 const resubmit = (work: Work, attempt: AttemptState): void => {
   const { now } = work.input;
   const { maxObservationAgeMs, transportRetry } = work.stepFor(attempt);
   if (attempt.resubmitAt !== null && attempt.resubmitAt <= now) {
     const until = replayUntil(work, attempt);
-    return until !== null && now < until ? planResubmission(work, attempt, { reason: 'replay', until }) : withdraw(work, attempt, 'basis_lapsed', true);
+    return until !== null && now < until ? goAhead(work, attempt, { reason: 'replay', until }) : withdraw(work, attempt, 'basis_lapsed', true);
   }
   const rule = unknownRule(work.stepFor(attempt), attempt);
   if (rule !== 'resubmit_if_absent' || attempt.absentLookUps < ENOUGH_LOOK_UPS || attempt.submissions >= transportRetry.maxSubmissions || now >= work.state.expiresAt) return;
   // What was absent a while ago may be visible by now: the finding lapses as any observation does.
-  planResubmission(work, attempt, { reason: 'absent', until: Math.min(now + Math.max(1, maxObservationAgeMs), work.state.expiresAt) });
+  goAhead(work, attempt, { reason: 'absent', until: Math.min(now + Math.max(1, maxObservationAgeMs), work.state.expiresAt) });
 };
 
 /** Submits again what its policy step says to, where that is due. */

@@ -1,6 +1,7 @@
 import type { AttemptKey, Instant } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { findAttempt, hasFailed, isLive } from './state.ts';
+import type { Eligibility } from './eligibility.ts';
 import type { RetryMeans } from './transitions.ts';
 import type { Work } from './work.ts';
 import { planStep } from './plan-attempt.ts';
@@ -12,6 +13,8 @@ export interface RetryOverrides { evenIfDelivered?: boolean; acceptDuplicate?: b
 /** Why a retry is refused; a normal answer, not an error. */
 export type RetryRefusal =
   | 'no_such_attempt' | 'closed' | 'expired' | 'paused'
+  /** Its channel is barred for the recipient; nothing overrides that. */
+  | 'suppressed'
   /** Some channel was delivered; `evenIfDelivered` overrides it. */
   | 'delivered'
   /** Another channel was claimed after it, and is under way or may have reached the recipient; `acceptDuplicate` overrides it. */
@@ -28,8 +31,11 @@ export type RetryRefusal =
 /** Under way, or with something of it at its provider. */
 const mayReach = (attempt: AttemptState): boolean => isLive(attempt) || attempt.state === 'submitted' || attempt.state === 'submitted_unknown';
 
-/** Whether that attempt may be retried at `now`, and why not. Due rules were applied before. */
-export const retryRefusal = (state: NotificationState, key: AttemptKey, now: Instant, overrides: RetryOverrides): RetryRefusal | null => {
+/**
+ * Whether that attempt may be retried at `now`, and why not. Due rules were applied before. Looking for an unknown one sends
+ * nothing, so that alone goes on where its channel is barred; without an `eligibility` no channel counts as barred.
+ */
+export const retryRefusal = (state: NotificationState, key: AttemptKey, now: Instant, overrides: RetryOverrides & { eligibility?: Eligibility }): RetryRefusal | null => {
   const attempt = findAttempt(state, key);
   if (!attempt) return 'no_such_attempt';
   if (state.closed) return 'closed';
@@ -39,16 +45,20 @@ export const retryRefusal = (state: NotificationState, key: AttemptKey, now: Ins
   if (!overrides.evenIfDelivered && state.attempts.some((one) => one.state === 'delivered')) return 'delivered';
   if (others.some((other) => other.channel === attempt.channel && other.sequence > attempt.sequence)) return 'not_newest';
   if (!overrides.acceptDuplicate && attempt.superseded && others.some(mayReach)) return 'superseded';
-  if (attempt.state !== 'submitted_unknown') return hasFailed(attempt) ? null : isLive(attempt) ? 'still_live' : 'not_failed';
+  const barred = (overrides.eligibility?.(attempt.channel) ?? null) !== null;
+  if (attempt.state !== 'submitted_unknown' && hasFailed(attempt)) return barred ? 'suppressed' : null;
+  if (attempt.state !== 'submitted_unknown') return isLive(attempt) ? 'still_live' : 'not_failed';
   if (attempt.settledAt !== null) return 'grace_ended';
-  return attempt.canLookUp || (attempt.replayWithinMs !== null && !attempt.superseded) ? null : 'not_resolvable';
+  if (attempt.canLookUp) return null;
+  if (attempt.replayWithinMs === null || attempt.superseded) return 'not_resolvable';
+  return barred ? 'suppressed' : null;
 };
 
 /** A definite failure is tried anew; what is unknown keeps its key, and goes only through replay or look-up. Null: neither is left. */
 const meansFor = (work: Work, attempt: AttemptState): RetryMeans | null => {
   if (hasFailed(attempt)) return 'new_attempt';
   const until = replayUntil(work, attempt);
-  if (until !== null && work.input.now < until && !attempt.superseded) return 'replay';
+  if (until !== null && work.input.now < until && !attempt.superseded && work.input.eligibility(attempt.channel) === null) return 'replay';
   return attempt.canLookUp ? 'look_up' : null;
 };
 
@@ -56,7 +66,7 @@ export interface Retry { attempt: AttemptKey; reason: string; overrides: RetryOv
 
 /** Retries an attempt by an operator's decision: recorded with its reason code and with what it overrode. Does nothing where refused. */
 export const retry = (work: Work, { attempt: key, reason, overrides }: Retry): void => {
-  if (retryRefusal(work.state, key, work.input.now, overrides) !== null) return;
+  if (retryRefusal(work.state, key, work.input.now, { ...overrides, eligibility: work.input.eligibility }) !== null) return;
   const attempt = work.attempt(key);
   const means = meansFor(work, attempt);
   if (means === null) return;

@@ -1,5 +1,6 @@
 import type { PublicStatus } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
+import { wasPassedOver } from './eligibility.ts';
 import { currentAttempt, hasFailed, isUnsubmitted, mayBeSent } from './state.ts';
 
 /** An attempt through which something user-facing may still come to pass, or from which an answer is still awaited. */
@@ -25,7 +26,7 @@ const hasOpenWork = (state: NotificationState): boolean => mayStillClaim(state) 
 export const publicStatus = (state: NotificationState): PublicStatus => {
   const has = (name: AttemptState['state']): boolean => state.attempts.some((attempt) => attempt.state === name);
   if (state.rejected) return 'policy_rejected';
-  const wanted = state.steps.filter((step) => step.phase !== 'skipped').length;
+  const wanted = state.steps.filter((_, index) => !wasPassedOver(state, index)).length;
   const delivered = new Set(state.attempts.filter((attempt) => attempt.state === 'delivered').map((attempt) => attempt.channel)).size;
   if (state.strategy === 'all' && delivered > 0) return delivered === wanted ? 'delivered' : 'partially_delivered';
   if (delivered > 0) return 'delivered';
@@ -34,6 +35,6 @@ export const publicStatus = (state: NotificationState): PublicStatus => {
   if (has('submitted')) return 'sent';
   if (has('submitted_unknown')) return 'unknown';
   if (state.expired || has('expired')) return 'expired';
-  if (state.steps.length > 0 && state.steps.every((step) => step.phase === 'skipped')) return 'suppressed';
+  if (state.steps.length > 0 && state.steps.every((_, index) => wasPassedOver(state, index))) return 'suppressed';
   return 'undelivered';
 };

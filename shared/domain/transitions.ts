@@ -58,7 +58,8 @@ export type Transition =
   | About<'AttemptDelivered', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode | null }>
   | About<'AttemptUndelivered', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode }>
   | About<'AttemptRejected', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode }>
-  | About<'AttemptSuppressed', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode }>
+  /** `eligibility`: nobody was asked; its channel was barred before anything of it was sent. */
+  | About<'AttemptSuppressed', { source: 'submit' | 'poll' | 'look_up' | 'eligibility'; reason: ReasonCode }>
   | About<'DeliveryCorrected', { source: 'poll' | 'look_up'; reason: ReasonCode }>
   | About<'OperatorRetried', { means: RetryMeans; reason: string; even_if_delivered: boolean; accept_duplicate: boolean }>
   | About<'DeadlinePassed', { class: 'pending' | 'accepted' | 'unknown' | 'failed' }>

@@ -2,6 +2,7 @@ import type { AttemptKey, Channel, Instant } from './words.ts';
 import type { Capabilities, ProviderName } from './provider-answers.ts';
 import type { Policy, PolicyStep } from './policy.ts';
 import type { Random } from './clocks.ts';
+import type { Eligibility } from './eligibility.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { findAttempt } from './state.ts';
 import type { Stamped, Transition } from './transitions.ts';
@@ -21,6 +22,8 @@ export interface DecisionInput {
   policy: Policy;
   /** The provider that carries each channel in this deployment. */
   carriers: Record<Channel, Carrier>;
+  /** What bars a channel for this recipient, read together with the state. */
+  eligibility: Eligibility;
   /** Renders the message of a step for an attempt planned at `now`; deterministic, called at most once per planned attempt. */
   render: (planned: { step: PolicyStep; attemptKey: AttemptKey; plannedAt: Instant }) => RenderOutcome;
 }
@@ -30,7 +33,9 @@ export type Request =
   /** Put a job into the channel's queue, not before that instant. */
   | { kind: 'enqueue'; attempt: AttemptKey; channel: Channel; generation: number; notBeforeAt: Instant }
   /** Work stopped and needs an operator. */
-  | { kind: 'dead_letter'; attempt: AttemptKey; channel: Channel; reason: ReasonCode };
+  | { kind: 'dead_letter'; attempt: AttemptKey; channel: Channel; reason: ReasonCode }
+  /** A provider says that the recipient wants nothing more on that channel from our sender: nothing goes there any more. */
+  | { kind: 'suppress'; attempt: AttemptKey; channel: Channel; reason: ReasonCode };
 
 export interface Decision {
   transitions: Stamped[];

@@ -2,6 +2,7 @@ import type { Database, Statement } from './database.ts';
 import { isDatabaseAway } from './database.ts';
 import type { Append, SealedBox } from './rows.ts';
 import { COLUMNS, INSERT_ROWS, gather } from './append-group.ts';
+import { suppressedOf } from './load.ts';
 import { groupCalls } from './group-commit.ts';
 import { toHexBytes, toTimestamp } from './instants.ts';
 
@@ -29,25 +30,35 @@ export interface NewNotification {
   intentHash: Uint8Array;
   variables: SealedBox;
   recipient: SealedBox & { referencePrint: Uint8Array; smsPrint: Uint8Array | null; emailPrint: Uint8Array | null };
+  /** What of the recipient was taken to be suppressed when it was decided on, as `Loaded` has it. */
+  presumed: readonly string[];
   ticket: (SealedBox & { category: string; region: string; locale: string; queue: string; urgency: string; receiptTokenHash: Uint8Array }) | null;
 }
 
-/** Either this request made the notification, or another one had: its id and fingerprint then tell whether it is a replay. */
-export type Accepted = { kind: 'accepted' } | { kind: 'exists'; eventId: string; requestFingerprint: Buffer };
+/**
+ * Either this request made the notification, or another one had: its id and fingerprint then tell whether it is a replay. Or
+ * nothing was made, because more of the recipient is suppressed than was presumed: that is to be decided anew. So the common
+ * case, in which nothing is, costs no question.
+ */
+export type Accepted = { kind: 'accepted' } | { kind: 'exists'; eventId: string; requestFingerprint: Buffer } | { kind: 'suppressed'; suppressed: readonly string[] };
 
 const NEW = `event_id text, tenant text, idempotency_key text, request_fingerprint bytea, purpose text, policy_version integer, template_versions jsonb,
   region text, locale text, urgency text, classification text, requested_at timestamptz, expires_at timestamptz, retention_until timestamptz,
-  recipient_commitment text, consent_references jsonb, artifact_references jsonb, request_id text, intent text, intent_hash bytea`;
+  recipient_commitment text, consent_references jsonb, artifact_references jsonb, request_id text, intent text, intent_hash bytea,
+  sms_print bytea, email_print bytea, presumed text[]`;
+
+const PRINTS = { tenant: 'n.tenant', sms: 'n.sms_print', email: 'n.email_print' };
 
 const ACCEPT: Statement = {
-  name: 'tocsin_accept_v1',
+  name: 'tocsin_accept_v2',
   text: `
 WITH won AS (
   INSERT INTO notification (event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,
     classification, requested_at, expires_at, retention_until, recipient_commitment, consent_references, artifact_references, request_id, intent, intent_hash)
   SELECT event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,
     classification, requested_at, expires_at, retention_until, recipient_commitment, consent_references, artifact_references, request_id, intent, intent_hash
-    FROM jsonb_to_recordset($1::jsonb->'notifications') AS n(${NEW}) ORDER BY tenant, idempotency_key
+    FROM jsonb_to_recordset($1::jsonb->'notifications') AS n(${NEW})
+   WHERE ${suppressedOf(PRINTS)} <@ n.presumed ORDER BY tenant, idempotency_key
   ON CONFLICT (tenant, idempotency_key) DO NOTHING
   RETURNING event_id),
 states AS (
@@ -73,12 +84,19 @@ const EXISTING: Statement = {
            FROM unnest($1::text[], $2::text[]) AS k(tenant, idempotency_key) JOIN notification n USING (tenant, idempotency_key)`,
 };
 
+const SUPPRESSED: Statement = {
+  name: 'tocsin_suppressed_v1',
+  text: `SELECT ${suppressedOf(PRINTS)} AS suppressed FROM unnest($1::text[], $2::bytea[], $3::bytea[]) WITH ORDINALITY AS n(tenant, sms_print, email_print, at) ORDER BY n.at`,
+};
+
 const notificationRow = (one: NewNotification) => ({
   event_id: one.append.eventId, tenant: one.tenant, idempotency_key: one.idempotencyKey, request_fingerprint: toHexBytes(one.requestFingerprint),
   purpose: one.purpose, policy_version: one.policyVersion, template_versions: one.templateVersions, region: one.region, locale: one.locale,
   urgency: one.urgency, classification: one.classification, requested_at: toTimestamp(one.requestedAt), expires_at: toTimestamp(one.expiresAt),
   retention_until: toTimestamp(one.retentionUntil), recipient_commitment: one.recipientCommitment, consent_references: one.consentReferences,
   artifact_references: one.artifactReferences, request_id: one.requestId, intent: one.intent, intent_hash: toHexBytes(one.intentHash),
+  sms_print: one.recipient.smsPrint && toHexBytes(one.recipient.smsPrint), email_print: one.recipient.emailPrint && toHexBytes(one.recipient.emailPrint),
+  presumed: one.presumed,
 });
 
 const recipientRow = ({ append, recipient: r }: NewNotification) => ({
@@ -102,7 +120,10 @@ const acceptGroup = async (db: Database, group: NewNotification[]): Promise<Acce
   const ids = new Set(won.map((row) => row.event_id));
   const lost = group.filter((one) => !ids.has(one.append.eventId));
   const existing = lost.length === 0 ? [] : await findByKey(db, lost);
-  return group.map((one) => (ids.has(one.append.eventId) ? { kind: 'accepted' } : existingFor(existing, one)));
+  const accepted = group.map((one): Accepted | null => (ids.has(one.append.eventId) ? { kind: 'accepted' } : existingFor(existing, one)));
+  const barred = group.filter((_, index) => accepted[index] === null);
+  const suppressed = barred.length === 0 ? [] : await suppressedFor(db, barred);
+  return group.map((one, index) => accepted[index] ?? { kind: 'suppressed', suppressed: suppressed[barred.indexOf(one)] ?? [] });
 };
 
 interface Existing { tenant: string; idempotency_key: string; event_id: string; request_fingerprint: Buffer }
@@ -110,10 +131,17 @@ interface Existing { tenant: string; idempotency_key: string; event_id: string; 
 const findByKey = (db: Database, keys: readonly { tenant: string; idempotencyKey: string }[]): Promise<Existing[]> =>
   db.query<Existing>(EXISTING, [keys.map((key) => key.tenant), keys.map((key) => key.idempotencyKey)]);
 
-const existingFor = (existing: Existing[], one: { tenant: string; idempotencyKey: string }): Accepted => {
+const suppressedFor = async (db: Database, group: readonly NewNotification[]): Promise<string[][]> => {
+  const bytes = (print: Uint8Array | null): Buffer | null => print && Buffer.from(print);
+  const rows = await db.query<{ suppressed: string[] }>(SUPPRESSED, [
+    group.map((one) => one.tenant), group.map(({ recipient }) => bytes(recipient.smsPrint)), group.map(({ recipient }) => bytes(recipient.emailPrint)),
+  ]);
+  return rows.map((row) => row.suppressed);
+};
+
+const existingFor = (existing: Existing[], one: { tenant: string; idempotencyKey: string }): Accepted | null => {
   const row = existing.find((each) => each.tenant === one.tenant && each.idempotency_key === one.idempotencyKey);
-  if (!row) throw new Error('a notification neither inserted nor found under its idempotency key');
-  return { kind: 'exists', eventId: row.event_id, requestFingerprint: row.request_fingerprint };
+  return row === undefined ? null : { kind: 'exists', eventId: row.event_id, requestFingerprint: row.request_fingerprint };
 };
 
 /** What stands under an idempotency key of a tenant; null where nothing does. */

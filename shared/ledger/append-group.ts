@@ -12,6 +12,7 @@ export const COLUMNS = {
     settled_at timestamptz, next_poll_at timestamptz`,
   outbox: 'event_id text, attempt_key text, channel text, generation integer, not_before_at timestamptz',
   payloads: 'event_id text, part text, key_id text, box bytea',
+  suppressions: 'event_id text, channel text, sender bytea, reason text, source text, at timestamptz, actor text, attempt_key text',
 } as const;
 
 /** The inserts that append and accept have in common, for those events that `won`. */
@@ -45,19 +46,30 @@ attempts AS (
     reason_by = EXCLUDED.reason_by, queued_at = EXCLUDED.queued_at, submitted_at = EXCLUDED.submitted_at, settled_at = EXCLUDED.settled_at,
     next_poll_at = EXCLUDED.next_poll_at, poll_leased_until = NULL)`;
 
+// A submission starts only where its destination was not suppressed since it was decided on (see `tocsin_barred_starts`): whoever finds it
+// so has lost a race like any other, and decides again.
 // The rows are locked in the order of their ids before any is updated: two statements over the same events then wait for each
 // other instead of deadlocking. The update compares the version again, so of two racers one wins and the other returns nothing.
 const APPEND: Statement = {
-  name: 'tocsin_append_v1',
+  name: 'tocsin_append_v2',
   text: `
 WITH input AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb->'state') AS i(${COLUMNS.state})),
 locked AS MATERIALIZED (
   SELECT s.event_id FROM notification_state s JOIN input i ON i.event_id = s.event_id ORDER BY s.event_id FOR NO KEY UPDATE OF s),
+barred AS MATERIALIZED (
+  SELECT event_id FROM tocsin_barred_starts((SELECT array_agg(event_id) FROM locked), $1::jsonb->'starts', $1::jsonb->'suppressions') AS event_id),
 won AS (
   UPDATE notification_state s SET version = i.version, head_hash = i.head_hash, state = i.state, status = i.status, decide_at = i.decide_at, updated_at = i.updated_at
     FROM input i JOIN locked l ON l.event_id = i.event_id
-   WHERE s.event_id = i.event_id AND s.version = i.expected
+   WHERE s.event_id = i.event_id AND s.version = i.expected AND NOT EXISTS (SELECT FROM barred b WHERE b.event_id = i.event_id)
   RETURNING s.event_id),
+suppressions AS (
+  INSERT INTO suppression (tenant, channel, address_print, sender_print, reason, source, at, actor, event_id, attempt_key)
+  SELECT n.tenant, x.channel, CASE x.channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END, x.sender, x.reason, x.source, x.at, x.actor, x.event_id, x.attempt_key
+    FROM jsonb_to_recordset($1::jsonb->'suppressions') AS x(${COLUMNS.suppressions}) JOIN won USING (event_id)
+    JOIN notification n USING (event_id) JOIN recipient r USING (event_id)
+   WHERE CASE x.channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END IS NOT NULL
+  ON CONFLICT (address_print, channel, tenant, sender_print) WHERE removed_at IS NULL DO NOTHING),
 observations AS (
   INSERT INTO observation_raw (event_id, version, at, key_id, box)
   SELECT r.event_id, r.version, r.at, r.key_id, r.box
@@ -75,6 +87,8 @@ export const gather = (appends: readonly Append[]): Record<string, unknown> => (
   dead_letters: appends.flatMap((append) => append.rows.dead_letters),
   observations: appends.flatMap((append) => append.rows.observations),
   payloads: appends.flatMap((append) => append.rows.payloads),
+  starts: appends.flatMap((append) => append.rows.starts),
+  suppressions: appends.flatMap((append) => append.rows.suppressions),
 });
 
 /**

@@ -3,6 +3,7 @@ import type { Appender } from './appender.ts';
 import type { OutboxRow, PollClaim } from './claims.ts';
 import type { Loaded, Loader } from './load.ts';
 import type { LostRaceRecord } from './lost-races.ts';
+import type { NewSuppression } from './suppressions.ts';
 
 /**
  * All that the use cases ask of a ledger. Postgres keeps it in production; the simulation keeps it in memory under the same
@@ -12,10 +13,12 @@ import type { LostRaceRecord } from './lost-races.ts';
 export interface LedgerPort {
   /** One notification; null where there is none. */
   load: Loader;
-  /** True where the append won, false where the version had moved on. */
+  /** True where the append won, false where the version had moved on, or the destination of a submission that it starts was suppressed meanwhile. */
   append: Appender;
   accept: (one: NewNotification) => Promise<Accepted>;
   findByIdempotencyKey: (tenant: string, idempotencyKey: string) => Promise<{ eventId: string; requestFingerprint: Buffer } | null>;
+  /** Suppresses a destination; false where it was suppressed already. Once it is answered, no submission to it is started. */
+  suppress: (one: NewSuppression) => Promise<boolean>;
   /** The tenant of a notification; null where there is none. */
   tenantOf: (eventId: string) => Promise<string | null>;
   /** Notifications at which a decision is due at `now`, the longest overdue first. */

@@ -13,21 +13,31 @@ export interface Loaded {
   requestedAt: number;
   recipient: SealedBox | null;
   variables: SealedBox | null;
+  /** What of its recipient is suppressed: `channel:sender`, the sender's print in hex, or nothing for every sender. */
+  suppressed: readonly string[];
 }
 
 interface Row {
   event_id: string; state: NotificationState; head_hash: Buffer; locale: string; requested_at: Date;
   recipient_key: string | null; recipient_box: Buffer | null; variables_key: string | null; variables_box: Buffer | null;
+  suppressed: string[];
 }
 
+/** What of a recipient is suppressed, as `Loaded` has it; `from` names tenant and fingerprints. Two probes of one index. */
+export const suppressedOf = (from: { tenant: string; sms: string; email: string }): string => `ARRAY(
+    SELECT x.channel || ':' || encode(x.sender_print, 'hex') FROM suppression x
+     WHERE x.removed_at IS NULL AND x.address_print IN (${from.sms}, ${from.email}) AND x.tenant = ${from.tenant}
+       AND x.address_print = CASE x.channel WHEN 'sms' THEN ${from.sms} ELSE ${from.email} END)`;
+
 export const LOADED_COLUMNS = `s.event_id, s.state, s.head_hash, n.locale, n.requested_at, r.key_id AS recipient_key, r.box AS recipient_box,
-  p.key_id AS variables_key, p.box AS variables_box`;
+  p.key_id AS variables_key, p.box AS variables_box,
+  ${suppressedOf({ tenant: 'n.tenant', sms: 'r.sms_print', email: 'r.email_print' })} AS suppressed`;
 export const LOADED_JOINS = `JOIN notification n ON n.event_id = s.event_id
   LEFT JOIN recipient r ON r.event_id = s.event_id
   LEFT JOIN sealed_payload p ON p.event_id = s.event_id AND p.part = 'variables'`;
 
 const LOAD: Statement = {
-  name: 'tocsin_load_v1',
+  name: 'tocsin_load_v2',
   text: `SELECT ${LOADED_COLUMNS} FROM notification_state s ${LOADED_JOINS} WHERE s.event_id = ANY($1::text[])`,
 };
 
@@ -36,6 +46,7 @@ const boxOf = (keyId: string | null, box: Buffer | null): SealedBox | null => (k
 export const toLoaded = (row: Row): Loaded => ({
   eventId: row.event_id, state: row.state, headHash: row.head_hash, locale: row.locale, requestedAt: row.requested_at.getTime(),
   recipient: boxOf(row.recipient_key, row.recipient_box), variables: boxOf(row.variables_key, row.variables_box),
+  suppressed: row.suppressed,
 });
 export type { Row as LoadedRow };
 

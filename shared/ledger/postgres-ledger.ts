@@ -7,6 +7,7 @@ import type { LedgerPort } from './ledger-port.ts';
 import { createLoader } from './load.ts';
 import { createLostRaceRecorder } from './lost-races.ts';
 import { tenantOf } from './reads.ts';
+import { insertSuppression } from './suppressions.ts';
 
 /** The ledger of a process on Postgres: loads, appends and acceptances asked for at the same time share a statement. */
 export const createPostgresLedger = (db: Database): LedgerPort => ({
@@ -14,6 +15,7 @@ export const createPostgresLedger = (db: Database): LedgerPort => ({
   append: createAppender(db),
   accept: createAcceptor(db),
   findByIdempotencyKey: (tenant, idempotencyKey) => findByIdempotencyKey(db, tenant, idempotencyKey),
+  suppress: (one) => insertSuppression(db, one),
   tenantOf: (eventId) => tenantOf(db, eventId),
   loadDueDecisions: (now, limit) => loadDueDecisions(db, now, limit),
   postponeDecisions: (eventIds, until) => postponeDecisions(db, eventIds, until),

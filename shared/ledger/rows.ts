@@ -1,4 +1,6 @@
 import type { AttemptState, NotificationState } from '../domain/state.ts';
+import type { Channel } from '../domain/words.ts';
+import { parseAttemptKey } from '../domain/words.ts';
 import { nextDecideAt } from '../domain/lifecycle.ts';
 import { publicStatus } from '../domain/status.ts';
 import { evolve } from '../domain/evolve.ts';
@@ -36,12 +38,19 @@ export interface AppendRows {
   dead_letters: Record<string, unknown>[];
   observations: Record<string, unknown>[];
   payloads: Record<string, unknown>[];
+  /** Submissions that it starts: it loses where their destination was suppressed meanwhile. */
+  starts: Record<string, unknown>[];
+  suppressions: Record<string, unknown>[];
 }
 
 const stateOf = (state: NotificationState, key: string | null): string =>
   (key === null ? null : findAttempt(state, key)?.state) ?? (key === null ? publicStatus(state) : 'none');
 
-interface Chain { before: NotificationState; prevHash: Uint8Array; provenance: Provenance }
+/** Our sender of each channel, by its print in hex; null where it is not known, which counts as every sender. */
+export type SenderPrints = Record<Channel, string | null>;
+const NO_SENDERS: SenderPrints = { sms: null, email: null };
+
+interface Chain { before: NotificationState; prevHash: Uint8Array; provenance: Provenance; senders?: SenderPrints }
 
 const entryRows = (stamped: readonly Stamped[], { before, prevHash, provenance }: Chain) => {
   let state = before;
@@ -89,6 +98,18 @@ const outboxRow = (eventId: string) => (request: Extract<Request, { kind: 'enque
   event_id: eventId, attempt_key: request.attempt, channel: request.channel, generation: request.generation, not_before_at: toTimestamp(request.notBeforeAt),
 });
 
+/** What the append needs to know of the suppression list, and what it adds to it. */
+const suppressionRows = ({ transitions, requests, state: { eventId } }: Decision, { provenance, senders = NO_SENDERS }: Chain, now: number) => ({
+  starts: transitions.flatMap(({ transition: t }) => {
+    const channel = t.kind === 'SubmissionStarted' ? parseAttemptKey(t.details.attempt)?.channel : undefined;
+    return channel === undefined ? [] : [{ event_id: eventId, channel, sender: senders[channel] }];
+  }),
+  suppressions: requests.flatMap((request) => (request.kind === 'suppress' ? [{
+    event_id: eventId, channel: request.channel, sender: `\\x${senders[request.channel] ?? ''}`, reason: request.reason, source: 'provider',
+    at: toTimestamp(now), actor: provenance.actor, attempt_key: request.attempt,
+  }] : [])),
+});
+
 /** Translates a decision into the rows of its append. `before` is the loaded state the decision was made on. */
 export const toAppend = (decision: Decision, chain: Chain): Append => {
   const { before } = chain;
@@ -114,6 +135,7 @@ export const toAppend = (decision: Decision, chain: Chain): Append => {
       dead_letters: dead.map((request) => ({ event_id: after.eventId, attempt_key: request.attempt, channel: request.channel, reason: request.reason, created_at: toTimestamp(now) })),
       observations: [],
       payloads: [],
+      ...suppressionRows(decision, chain, now),
     },
   };
 };

@@ -24,6 +24,7 @@ const submissionStarted = (tally: Tally, details: Details<'SubmissionStarted'>, 
   must(at < from.expiresAt && !from.expired, 'no submission is started after expiry (inv. 5)');
   must(from.closed === null, 'no submission is started after close (inv. 9)');
   must(from.paused === null, 'no submission is started while paused (inv. 9)');
+  must(attempt !== null && input.eligibility(attempt.channel) === null, 'no submission is started on a barred channel (inv. 9)', details);
   must(attempt?.superseded === false, 'no submission is started on a superseded attempt (inv. 10)');
   must((attempt?.retryAt ?? 0) <= at, 'no submission is started before its retry instant');
   must(attempt !== null && details.outcome_due_at === at + (input.policy.steps[attempt.step]?.submitLimitMs ?? 0), 'every instant derives from the injected clock', details);
@@ -37,7 +38,9 @@ const fallbackClaimed = (tally: Tally, details: Details<'FallbackClaimed'>, { st
   const attempt = rests && findAttempt(from, rests.attempt);
   const step = input.policy.steps[details.from_step];
   if (!rests || !attempt || !step) return must(false, 'a claim names what it rests on', details);
-  must(step.escalateWhen.includes(rests.class), 'a claim is permitted by escalate_when', details);
+  const barred = attempt.state === 'suppressed' && input.eligibility(attempt.channel) !== null && attempt.reason !== 'opted_out';
+  must(barred || step.escalateWhen.includes(rests.class), 'a claim is permitted by escalate_when', details);
+  must(input.eligibility(details.channel) === null, 'no barred channel is claimed (inv. 9)', details);
   must(at < from.expiresAt && !from.closed && attempt.state !== 'delivered', 'nothing is claimed after expiry, close or delivery');
   must(from.paused === null, 'nothing is claimed while paused (inv. 9)');
   must(!attempt.corrected && attempt.origin === 'policy', 'neither a correction nor an operator\'s retry claims a step (inv. 8)', attempt);
@@ -95,6 +98,7 @@ export const checkTransition = (tally: Tally, entry: Entry): void => {
     case 'AttemptRenderFailed':
       if (transition.details.origin === 'policy') once(tally.planned, transition.details.step, 'a step is planned once by policy (inv. 3)');
       else plannedByOperator(transition.details, entry);
+      must(entry.input.eligibility(transition.details.channel) === null, 'nothing is planned on a barred channel (inv. 9)', transition);
       return must(entry.from.attempts.every((attempt) => attempt.key !== transition.details.attempt), 'an attempt key is used once', transition);
     case 'AttemptQueued':
     case 'AttemptRequeued': return must(entry.from.paused === null, 'nothing is queued while paused (inv. 9)', transition);
@@ -105,6 +109,16 @@ export const checkTransition = (tally: Tally, entry: Entry): void => {
     case 'SubmissionStarted': return submissionStarted(tally, transition.details, entry);
     case 'SubmissionDeferred':
     case 'SubmissionAbandoned': return deferred(tally, transition.details, entry);
+    case 'StepSkipped': {
+      const { channel, reason } = transition.details;
+      const never = entry.command.kind === 'accept' && entry.command.intent.barred[channel] === reason;
+      return must(never || entry.input.eligibility(channel) === reason, 'a step is skipped for the reason that bars its channel', transition);
+    }
+    case 'AttemptSuppressed': {
+      const { attempt, source, reason } = transition.details;
+      const { channel, state } = findAttempt(entry.from, attempt) as { channel: 'sms' | 'email'; state: string };
+      return must(source !== 'eligibility' || (state === 'queued' && entry.input.eligibility(channel) === reason), 'only a barred channel ends what waits', transition);
+    }
     case 'AttemptCancelled': {
       const attempt = findAttempt(entry.from, transition.details.attempt);
       return must(entry.from.closed !== null || attempt?.superseded === true, 'only a claim or a close takes an attempt back (inv. 8)', transition);

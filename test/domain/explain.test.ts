@@ -3,6 +3,7 @@ import type { Command } from '../../shared/domain/decide.ts';
 import { decide } from '../../shared/domain/decide.ts';
 import type { ExplainedEntry } from '../../shared/domain/explain.ts';
 import { explain } from '../../shared/domain/explain.ts';
+import type { Eligibility } from '../../shared/domain/eligibility.ts';
 import type { Intent } from '../../shared/domain/lifecycle.ts';
 import type { Policy, PolicyStep } from '../../shared/domain/policy.ts';
 import { emptyState } from '../../shared/domain/state.ts';
@@ -27,7 +28,7 @@ const policyWith = (sms: Partial<PolicyStep> = {}): Policy => ({
 type Act = [afterMs: number, command: Command];
 
 /** Plays commands at their instants, through the decider, and explains what came of them. */
-const explained = (acts: Act[], how: { policy?: Policy; barred?: Intent['barred']; region?: string; render?: (key: string) => RenderOutcome } = {}): string[] => {
+const explained = (acts: Act[], how: { policy?: Policy; barred?: Intent['barred']; region?: string; render?: (key: string) => RenderOutcome; eligibility?: Eligibility } = {}): string[] => {
   const policy = how.policy ?? policyWith();
   let state = emptyState(EVENT);
   const entries: ExplainedEntry[] = [];
@@ -39,6 +40,7 @@ const explained = (acts: Act[], how: { policy?: Policy; barred?: Intent['barred'
         sms: { name: 'twilio', capabilities: { dedup: 'none', reconcile: 'heuristic', evidence: 'carrier', statusByPoll: true } },
         email: { name: 'smtp', capabilities: { dedup: 'none', reconcile: 'none', evidence: 'none', statusByPoll: false } },
       },
+      eligibility: how.eligibility ?? (() => null),
       render: ({ attemptKey }) => how.render?.(attemptKey) ?? { ok: true, hash: 'h' },
     });
     state = decision.state;

@@ -16,7 +16,8 @@ export interface Decided { before: NotificationState; command: Command; decision
 
 const frozenFields = ({ state, settledAt, reason, evidence, providerMessageId, submissions }: AttemptState) => ({ state, settledAt, reason, evidence, providerMessageId, submissions });
 
-const attemptRules = (attempt: AttemptState, { before, decision: { state, transitions }, input: { now } }: Decided): void => {
+const attemptRules = (attempt: AttemptState, { before, decision: { state, transitions }, input }: Decided): void => {
+  const { now } = input;
   const was = findAttempt(before, attempt.key);
   const corrected = transitions.some(({ transition: t }) => t.kind === 'DeliveryCorrected' && t.details.attempt === attempt.key);
   if (was && was.settledAt !== null && !corrected) must(isDeepStrictEqual(frozenFields(was), frozenFields(attempt)), 'an attempt that ended never changes (inv. 8)', [was, attempt]);
@@ -25,6 +26,7 @@ const attemptRules = (attempt: AttemptState, { before, decision: { state, transi
   must(!isUnsubmitted(attempt) || !attempt.superseded, 'a claim leaves no earlier attempt unsubmitted (inv. 10)', attempt);
   must(!isUnsubmitted(attempt) || now < state.expiresAt, 'nothing waits to be submitted once expired (inv. 5)', attempt);
   must(!isUnsubmitted(attempt) || state.closed === null, 'nothing waits to be submitted once closed (inv. 9)', attempt);
+  must(attempt.state !== 'queued' || state.paused !== null || input.eligibility(attempt.channel) === null, 'nothing waits to be submitted on a barred channel (inv. 9)', attempt);
   must(attempt.state !== 'submitting' || (attempt.outcomeDueAt as number) > now || was?.state !== 'submitting', 'a lost worker is rescued', attempt);
   must(attempt.nextPollAt === null || attempt.nextPollAt < state.reconcileUntil, 'no poll after the grace', attempt);
   must(attempt.nextPollAt === null || isLive(attempt), 'only a live attempt is polled', attempt);

@@ -46,7 +46,7 @@ describe('accepting', () => {
     expect(world.state.settledAt).toBe(START);
   });
   it('comes first: nothing follows from an empty ledger', () => {
-    const input = { now: START, random: () => 0, policy: examplePolicy(), carriers: CARRIERS, render: () => ({ ok: true as const, hash: '' }) };
+    const input = { now: START, random: () => 0, policy: examplePolicy(), carriers: CARRIERS, eligibility: () => null, render: () => ({ ok: true as const, hash: '' }) };
     expect(decide({ kind: 'tick' }, emptyState(EVENT), input).transitions).toEqual([]);
     expect(decide({ kind: 'close', reason: 'taken' }, emptyState(EVENT), input).transitions).toEqual([]);
   });

@@ -153,7 +153,7 @@ describe('resuming', () => {
     const world = submitted();
     world.pause();
     world.runTo(60_000);
-    const input = { now: world.now, random: () => 0.5, policy: examplePolicy(), carriers: CARRIERS, render: () => { throw new Error('rendered'); } };
+    const input = { now: world.now, random: () => 0.5, policy: examplePolicy(), carriers: CARRIERS, eligibility: () => null, render: () => { throw new Error('rendered'); } };
     const { transitions, state } = decide({ kind: 'resume', reason: 'done', leaveRest: true }, world.state, input);
     expect(transitions.map(({ transition }) => transition.kind)).toEqual(['NotificationResumed']);
     expect(nextDecideAt(state)).toBeLessThanOrEqual(world.now);

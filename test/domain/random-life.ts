@@ -13,7 +13,7 @@ const SUBMIT: SubmitResult[] = [accepted(), accepted(), accepted(), accepted('SM
 const READ: StatusReading[] = [reads('pending'), reads('pending'), reads('accepted'), reads('delivered'), reads('undelivered'), reads('rejected'), reads('suppressed'), reads('unknown'), notFound, readFailed(), readFailed(45_000)];
 const LOOK: LookUpResult[] = [found('pending'), found('accepted'), found('delivered'), found('undelivered'), found('pending', 'SM0009'), { kind: 'none' }, { kind: 'none' }, { kind: 'several', matches: 2 }, readFailed()];
 
-const ACTS = ['wake', 'wake', 'wake', 'work', 'work', 'work', 'work', 'answer', 'answer', 'answer', 'poll', 'poll', 'poll', 'stray', 'wait', 'wait', 'leap', 'tick', 'refuse', 'close', 'pause', 'resume', 'resume', 'bounce', 'retry', 'retry'] as const;
+const ACTS = ['wake', 'wake', 'wake', 'work', 'work', 'work', 'work', 'answer', 'answer', 'answer', 'poll', 'poll', 'poll', 'stray', 'wait', 'wait', 'leap', 'tick', 'refuse', 'close', 'pause', 'resume', 'resume', 'bounce', 'retry', 'retry', 'bar', 'allow'] as const;
 
 /** What happens next, and three free numbers that say how. */
 export interface Act { kind: (typeof ACTS)[number]; pick: number; draw: number; repeat: boolean }
@@ -108,6 +108,8 @@ const play = (scene: Scene, next: Act): void => {
     case 'retry': return attempt && void world.decide({
       kind: 'retry', attempt: attempt.key, reason: 'looked_at', overrides: { evenIfDelivered: next.draw % 4 === 0, acceptDuplicate: next.draw % 3 === 0 },
     });
+    case 'bar': return next.repeat ? world.bar(next.pick % 3 === 0 ? 'email' : 'sms', next.draw % 2 === 0 ? 'suppressed' : 'throttled') : undefined;
+    case 'allow': return world.bar(next.pick % 2 === 0 ? 'email' : 'sms', null);
     case 'close': return next.pick % 4 === 0 ? void world.close() : undefined;
   }
 };

@@ -40,7 +40,7 @@ const planned = (fate: Fate, details: Details<'ResubmissionPlanned'>, { stamped:
 /** Whether that entry ends an attempt as if nothing of it had been processed. */
 const deniesIt = (transition: Transition): boolean =>
   transition.kind === 'AttemptCancelled' || transition.kind === 'AttemptExpired' || transition.kind === 'AttemptDeadLettered'
-  || ((transition.kind === 'AttemptRejected' || transition.kind === 'AttemptSuppressed') && transition.details.source === 'submit');
+  || ((transition.kind === 'AttemptRejected' || transition.kind === 'AttemptSuppressed') && (transition.details.source === 'submit' || transition.details.source === 'eligibility'));
 
 const denied = (fate: Fate, { command, stamped }: Entry): void => {
   const answered = command.kind === 'record_submission' ? command.submission : 0;

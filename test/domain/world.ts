@@ -2,6 +2,7 @@ import type { Channel, Instant } from '../../shared/domain/words.ts';
 import type { Command } from '../../shared/domain/decide.ts';
 import { decide } from '../../shared/domain/decide.ts';
 import { evolve } from '../../shared/domain/evolve.ts';
+import type { ReasonCode } from '../../shared/domain/reasons.ts';
 import type { RetryOverrides } from '../../shared/domain/retry.ts';
 import type { Intent } from '../../shared/domain/lifecycle.ts';
 import { nextDecideAt } from '../../shared/domain/lifecycle.ts';
@@ -43,6 +44,8 @@ export interface World {
   pause: () => Decision;
   resume: () => Decision;
   retry: (channel: Channel, overrides?: RetryOverrides) => Decision;
+  /** From now on a channel is barred for that reason, or (null) may be used again. */
+  bar: (channel: Channel, reason?: ReasonCode | null) => void;
   attempt: (channel: Channel) => AttemptState;
   status: () => string;
   kinds: () => TransitionKind[];
@@ -71,10 +74,11 @@ export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, ren
   const entries: Stamped[] = [];
   const requests: Request[] = [];
   const edges = new Map<string, number>();
+  const barred = new Map<Channel, ReasonCode>();
   let now = START;
   let state = emptyState(EVENT);
   const run = (command: Command): Decision => {
-    const input: DecisionInput = { now, random, policy, carriers, render: ({ step }) => render(step.channel) };
+    const input: DecisionInput = { now, random, policy, carriers, eligibility: (channel) => barred.get(channel) ?? null, render: ({ step }) => render(step.channel) };
     const decision = decide(command, state, input);
     check({ before: state, command, decision, input });
     countEdges(edges, state, decision.transitions);
@@ -111,6 +115,7 @@ export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, ren
     pause: () => run({ kind: 'pause', reason: 'maintenance' }),
     resume: () => run({ kind: 'resume', reason: 'done' }),
     retry: (channel, overrides = {}) => run({ kind: 'retry', attempt: attempt(channel).key, reason: 'looked_at', overrides }),
+    bar: (channel, reason = 'suppressed') => { if (reason === null) barred.delete(channel); else barred.set(channel, reason); },
     attempt,
     status: () => publicStatus(state),
     kinds: () => entries.map(({ transition }) => transition.kind),

@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
+import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts';
 import { inputFor } from '../../shared/delivery/decide-and-append.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
+import { addressPrint } from '../../shared/delivery/suppression.ts';
 import { decide } from '../../shared/domain/decide.ts';
 import type { Command } from '../../shared/domain/decide.ts';
 import type { OutboxRow } from '../../shared/ledger/claims.ts';
 import type { Append } from '../../shared/ledger/rows.ts';
 import { toAppend } from '../../shared/ledger/rows.ts';
+import type { NewSuppression } from '../../shared/ledger/suppressions.ts';
 import { urgentRequest } from '../support/test-engine.ts';
 
 /** A ledger under test, empty at first, with its clock in the hand of the suite. */
@@ -38,7 +41,7 @@ export const appendConformance = (name: string, open: () => Promise<Candidate>):
       const before = await loaded(eventId);
       const bound = await candidate.engine.versions.bind(before.state.purpose, before.state.policyVersion);
       const decision = decide(command, before.state, inputFor(candidate.engine, before, bound));
-      return toAppend(decision, { before: before.state, prevHash: before.headHash, provenance: { actor: 'test', requestId } });
+      return toAppend(decision, { before: before.state, prevHash: before.headHash, provenance: { actor: 'test', requestId }, senders: candidate.engine.senderPrints });
     };
     const startOf = (eventId: string, requestId?: string): Promise<Append> => decided(eventId, { kind: 'start_submission', attempt: sms(eventId) }, requestId);
     const submitted = async (eventId: string, providerMessageId = `M-${eventId}`): Promise<void> => {
@@ -78,6 +81,86 @@ export const appendConformance = (name: string, open: () => Promise<Candidate>):
       const won = await Promise.all(rivals.map((append) => ledger().append(append)));
       expect(won.filter(Boolean)).toHaveLength(1);
       expect((await loaded(eventId)).state.version).toBe((rivals[0] as Append).version);
+    });
+
+    let people = 0;
+    /** A recipient whom no other test knows. */
+    const stranger = (): AcceptRequest => {
+      people += 1;
+      const request = urgentRequest();
+      return { ...request, recipient: { ...request.recipient, sms: `+1202556${String(1_000 + people)}`, email: `stranger-${people}@example.com` } };
+    };
+    const acceptStranger = async (request = stranger()): Promise<{ eventId: string; request: AcceptRequest }> => {
+      candidate.setNow(START);
+      const outcome = await acceptNotification(candidate.engine, request);
+      if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
+      return { eventId: outcome.eventId, request };
+    };
+    const suppress = (request: AcceptRequest, over: Partial<NewSuppression> = {}): Promise<boolean> => ledger().suppress({
+      tenant: 'default', channel: 'sms', addressPrint: addressPrint(candidate.engine.ring, 'sms', request.recipient.sms ?? ''), senderPrint: null, reason: 'requested',
+      source: 'hand', at: START, actor: 'test', ...over,
+    });
+    const ours = (): Buffer => Buffer.from(candidate.engine.senderPrints.sms ?? '', 'hex');
+
+    test('lets an append that starts a submission lose where its destination was suppressed since it was decided on', async () => {
+      const { eventId, request } = await acceptStranger();
+      const start = await startOf(eventId);
+      expect(await suppress(request)).toBe(true);
+      expect(await ledger().append(start)).toBe(false);
+      expect(await ledger().append(await startOf(eventId))).toBe(true);
+      const { state } = await loaded(eventId);
+      expect(state.attempts.map((attempt) => [attempt.channel, attempt.state, attempt.submissions])).toEqual([['sms', 'suppressed', 0], ['email', 'queued', 0]]);
+    });
+
+    test.each([
+      ['for the other channel', (request: AcceptRequest) => ({ channel: 'email' as const, addressPrint: addressPrint(candidate.engine.ring, 'email', request.recipient.email ?? '') })],
+      ['for another sender', () => ({ senderPrint: Buffer.from('another') })],
+      ['for another tenant', () => ({ tenant: 'another' })],
+      ['for another person', () => ({ addressPrint: addressPrint(candidate.engine.ring, 'sms', '+12025560999') })],
+    ])('starts a submission where a suppression is %s', async (_, over) => {
+      const { eventId, request } = await acceptStranger();
+      const start = await startOf(eventId);
+      await suppress(request, over(request));
+      expect(await ledger().append(start)).toBe(true);
+    });
+
+    test('bars by a suppression for our sender, and lets every other append go on', async () => {
+      const { eventId, request } = await acceptStranger();
+      const [start, close] = [await startOf(eventId), await decided(eventId, { kind: 'close', reason: 'taken' })];
+      await suppress(request, { senderPrint: ours() });
+      expect([await ledger().append(start), await ledger().append(close)]).toEqual([false, true]);
+    });
+
+    test('suppresses a destination once per sender, and tells it with every load', async () => {
+      const { eventId, request } = await acceptStranger();
+      expect((await loaded(eventId)).suppressed).toEqual([]);
+      expect([await suppress(request), await suppress(request), await suppress(request, { senderPrint: ours() })]).toEqual([true, false, true]);
+      expect([...(await loaded(eventId)).suppressed].sort()).toEqual(['sms:', `sms:${ours().toString('hex')}`]);
+      const due = (await ledger().loadDueDecisions(START + 3_600_000, 500)).find((one) => one.eventId === eventId);
+      expect(due?.suppressed).toHaveLength(2);
+    });
+
+    test('accepts for a suppressed recipient with that step skipped, and the other one started', async () => {
+      const request = stranger();
+      await suppress(request);
+      const { eventId } = await acceptStranger(request);
+      const { state } = await loaded(eventId);
+      expect(state.steps.map(({ phase, reason }) => [phase, reason])).toEqual([['skipped', 'suppressed'], ['started', null]]);
+      expect(state.attempts.map(({ channel }) => channel)).toEqual(['email']);
+      expect(await acceptNotification(candidate.engine, request)).toEqual({ kind: 'replayed', eventId });
+    });
+
+    test('writes a provider\'s opt-out with its transition, for that recipient and our sender, and not without it', async () => {
+      const { eventId, request } = await acceptStranger();
+      expect(await ledger().append(await startOf(eventId))).toBe(true);
+      const optOut = (requestId: string) => decided(eventId, { kind: 'record_submission', attempt: sms(eventId), submission: 1, result: { kind: 'rejected', outcome: 'suppressed', reason: 'opted_out' } }, requestId);
+      const stale = await optOut('stale');
+      expect(await ledger().append(await decided(eventId, { kind: 'pause', reason: 'checked' }))).toBe(true);
+      expect(await ledger().append(stale)).toBe(false);
+      expect((await loaded(eventId)).suppressed).toEqual([]);
+      expect(await ledger().append(await optOut('fresh'))).toBe(true);
+      expect((await loaded(eventId)).suppressed).toEqual([`sms:${ours().toString('hex')}`]);
+      expect(await suppress(request, { senderPrint: ours(), source: 'provider' })).toBe(false);
     });
 
     test('refuses a second live attempt of a channel', async () => {

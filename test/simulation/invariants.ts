@@ -27,6 +27,8 @@ export interface CheckSettings {
   /** How far two clocks may lie apart. */
   skewMs: number;
   report: (invariant: string, about: string) => void;
+  /** Whether the list holds the destination of a notification on that channel. */
+  isSuppressed: (notification: MemoryNotification, channel: string) => boolean;
   /** Sees every state that an entry leads from and to. */
   onMoved: (from: NotificationState, to: NotificationState) => void;
 }
@@ -62,13 +64,14 @@ export const openChecks = (settings: CheckSettings): Checks => {
   const must = (holds: boolean, invariant: string, about: string): void => { if (!holds) report(invariant, about); };
   const bookOf = (eventId: string): Book | undefined => books.get(eventId);
 
-  const started = (book: Book, told: Told, from: NotificationState, now: number): void => {
+  const started = (book: Book, told: Told, from: NotificationState, { now, suppressed }: { now: number; suppressed: (channel: string) => boolean }): void => {
     const key = String(told.transition.details['attempt']);
     const attempt = find(from, key);
     const submission = Number(told.transition.details['submission']);
     must(told.at < book.expiresAt, 'no submission is started after expiry', key);
     must(book.closedAt === null, 'no submission is started after close', key);
     must(book.pausedAt === null, 'no submission is started while paused', key);
+    must(!suppressed(String(attempt?.channel)), 'no submission is started to a suppressed destination', key);
     must(attempt?.superseded !== true, 'no submission is started on a superseded attempt', key);
     const before = book.started.get(key) ?? [];
     const taken = (book.receipts.get(key) ?? []).filter((receipt) => receipt.messageId !== null);
@@ -90,7 +93,9 @@ export const openChecks = (settings: CheckSettings): Checks => {
     must(attempt.state !== 'delivered', 'nothing is claimed after a delivery', attempt.key);
     must(book.closedAt === null && told.at < book.expiresAt, 'nothing is claimed after close or expiry', attempt.key);
     must(book.pausedAt === null, 'nothing is claimed while paused', attempt.key);
-    must(classOf(attempt) === rests.class && step.escalateWhen.includes(rests.class as 'failed'), 'a claim is permitted by what the ledger knows', `${attempt.key} ${rests.class}`);
+    // Ended by the list, its step counts as skipped: the next one starts whatever the policy says.
+    const skipped = attempt.state === 'suppressed' && attempt.reason === 'suppressed';
+    must(classOf(attempt) === rests.class && (skipped || step.escalateWhen.includes(rests.class as 'failed')), 'a claim is permitted by what the ledger knows', `${attempt.key} ${rests.class}`);
     must(!heardLater, 'an answer in hand is heard before a claim is made', attempt.key);
     const readable = attempt.state === 'submitted' ? attempt.statusByPoll : attempt.state === 'submitted_unknown' && attempt.canLookUp;
     const fresh = rests.observed_at !== null && rests.observed_at >= told.at - step.maxObservationAgeMs;
@@ -113,11 +118,11 @@ export const openChecks = (settings: CheckSettings): Checks => {
     must(state !== 'delivered' || taken.fate.some((one) => one.outcome === 'delivered'), 'failed is never called delivered', key);
   };
 
-  const entry = (book: Book, told: Told, around: { from: NotificationState; policy: Policy; now: number; erased: boolean; later: readonly Told[]; all: readonly Told[] }): void => {
+  const entry = (book: Book, told: Told, around: { from: NotificationState; policy: Policy; now: number; erased: boolean; suppressed: (channel: string) => boolean; later: readonly Told[]; all: readonly Told[] }): void => {
     const { from, policy, now } = around;
     const { kind, details } = told.transition;
     must(Math.abs(told.at - now) <= settings.clockSlackMs, 'every instant derives from the injected clock', `${kind} ${told.at - now} ms off`);
-    if (kind === 'SubmissionStarted') started(book, told, from, now);
+    if (kind === 'SubmissionStarted') started(book, told, from, around);
     if (kind === 'FallbackClaimed') {
       claimed(book, told, from, {
         step: policy.steps[Number(details['from_step'])], heardLater: around.later.some((one) => HEARD.has(one.transition.kind)),
@@ -132,6 +137,9 @@ export const openChecks = (settings: CheckSettings): Checks => {
       book.attempts.add(String(details['attempt']));
     }
     if (kind === 'AttemptDeadLettered') must(details['reason'] !== 'render_drift' && (details['reason'] !== 'payload_destroyed' || around.erased), 'what was planned can be rendered again', String(details['attempt']));
+    if (kind === 'StepSkipped' && details['reason'] === 'suppressed') must(around.suppressed(String(details['channel'])), 'only what the list holds is suppressed', String(details['channel']));
+    if (kind === 'AttemptSuppressed' && details['source'] === 'eligibility') must(around.suppressed(String(find(from, details['attempt'])?.channel)), 'only what the list holds is suppressed', String(details['attempt']));
+    if (kind === 'AttemptSuppressed' && details['reason'] === 'opted_out') must(around.erased || around.suppressed(String(find(from, details['attempt'])?.channel)), 'an opt-out is on the list with its transition', String(details['attempt']));
     if (kind in ENDS) ended(book, told, from);
     if (kind === 'DeliveryCorrected') book.ended.set(String(details['attempt']), 'undelivered');
     if (kind === 'ResubmissionPlanned') book.basis.set(String(details['attempt']), String(details['reason']));
@@ -182,7 +190,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
       const policy = settings.policyOf(notification.state.purpose);
       let state = before ?? emptyState(notification.eventId);
       told.forEach((one, index) => {
-        entry(book, one, { from: state, policy, now, erased: notification.variables === null, later: told.slice(index + 1), all: told });
+        entry(book, one, { from: state, policy, now, erased: notification.variables === null, suppressed: (channel) => settings.isSuppressed(notification, channel), later: told.slice(index + 1), all: told });
         const next = evolve(state, { at: one.at, transition: one.transition } as Stamped);
         settings.onMoved(state, next);
         state = next;

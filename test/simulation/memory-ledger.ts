@@ -4,6 +4,7 @@ import type { OutboxRow, PollClaim } from '../../shared/ledger/claims.ts';
 import type { LedgerPort } from '../../shared/ledger/ledger-port.ts';
 import type { Loaded } from '../../shared/ledger/load.ts';
 import type { Append, SealedBox } from '../../shared/ledger/rows.ts';
+import type { NewSuppression } from '../../shared/ledger/suppressions.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
 
 /** What the database would have refused. The code is the one that Postgres gives. */
@@ -32,7 +33,12 @@ export interface MemoryNotification {
   eventId: string; tenant: string; idempotencyKey: string; requestFingerprint: Buffer; intentHash: string; expiresAt: number; locale: string;
   requestedAt: number; recipient: SealedBox | null; variables: SealedBox | null; version: number; headHash: Buffer; state: NotificationState; status: string;
   decideAt: number | null; entries: MemoryEntry[]; attempts: Map<string, MemoryAttempt>; deadLetters: Map<string, string>;
+  /** Fingerprints of its recipient's addresses, in hex. */
+  prints: Record<string, string | null>;
 }
+
+/** A destination that is suppressed; `sender` is empty for every sender. */
+export interface MemorySuppression { tenant: string; channel: string; address: string; sender: string; reason: string; source: string; at: number; eventId: string | null }
 
 interface StoredOutbox extends OutboxRow { takenBy: object | null }
 
@@ -57,12 +63,15 @@ export interface MemoryLedger {
   beat: (duty: string, now: number) => void;
   pulse: (duty: string) => { beatAt: number | null; decisionAt: number | null };
   postpone: (eventIds: readonly string[], until: number) => void;
+  readonly suppressions: readonly MemorySuppression[];
+  suppress: (one: NewSuppression) => boolean;
   /** Destroys what is sealed, as an erasure does; the entries stay. */
   erase: (eventId: string) => void;
 }
 
 const instant = (text: unknown): number | null => (typeof text === 'string' ? Date.parse(text) : null);
 const bytes = (hex: unknown): string => String(hex).slice(2);
+const hexOf = (print: Uint8Array | null): string | null => (print === null ? null : Buffer.from(print).toString('hex'));
 const sha = (previous: string, body: string): string => createHash('sha256').update(Buffer.from(previous, 'hex')).update(body, 'utf8').digest('hex');
 
 const LIVE = new Set(['planned', 'queued', 'submitting']);
@@ -123,11 +132,26 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
   const byKey = new Map<string, MemoryNotification>();
   const messages = new Map<string, string>();
   const beats = new Map<string, number>();
+  const suppressions: MemorySuppression[] = [];
   let outbox: StoredOutbox[] = [];
   let serial = 0;
 
+  /** What of these addresses is suppressed, `channel:sender`. */
+  const standing = (tenant: string, prints: Record<string, string | null>): string[] =>
+    suppressions.filter((one) => one.tenant === tenant && one.address === prints[one.channel]).map((one) => `${one.channel}:${one.sender}`);
+  /** The one index of the list: a destination is suppressed once per sender. */
+  const suppressOnce = (one: MemorySuppression): boolean => {
+    if (suppressions.some((each) => each.tenant === one.tenant && each.channel === one.channel && each.address === one.address && each.sender === one.sender)) return false;
+    suppressions.push(one);
+    return true;
+  };
+  /** A submission starts only where its destination was not suppressed since it was decided on. */
+  const isBarred = (n: MemoryNotification, append: Append): boolean => append.rows.starts.some(({ channel, sender }) =>
+    standing(n.tenant, n.prints).some((entry) => entry === `${channel}:` || (entry.startsWith(`${channel}:`) && (sender === null || entry === `${channel}:${sender}`))));
+
   const loadedOf = (n: MemoryNotification): Loaded => ({
     eventId: n.eventId, state: n.state, headHash: n.headHash, locale: n.locale, requestedAt: n.requestedAt, recipient: n.recipient, variables: n.variables,
+    suppressed: standing(n.tenant, n.prints),
   });
 
   /** Checks everything before anything is changed: a refused statement leaves no trace. */
@@ -157,11 +181,16 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       const key = String(row['attempt_key']);
       if (!n.deadLetters.has(key)) n.deadLetters.set(key, String(row['reason']));
     }
+    for (const row of append.rows.suppressions) {
+      const address = n.prints[String(row['channel'])];
+      if (address) suppressOnce({ tenant: n.tenant, channel: String(row['channel']), address, sender: bytes(row['sender']), reason: String(row['reason']), source: String(row['source']), at: instant(row['at']) as number, eventId: n.eventId });
+    }
     onCommit({ notification: n, before, entries: added, append });
   };
 
   return {
     notifications,
+    suppressions,
     get outbox() { return outbox; },
     load: (eventId) => {
       const found = notifications.get(eventId);
@@ -170,18 +199,22 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
     append: (append) => {
       const n = notifications.get(append.eventId);
       if (!n || n.version !== Number(append.rows.state['expected'])) return false;
+      if (isBarred(n, append)) return false;
       write(n, append);
       return true;
     },
     accept: (one) => {
       const known = byKey.get(`${one.tenant} ${one.idempotencyKey}`);
       if (known) return { kind: 'exists', eventId: known.eventId, requestFingerprint: known.requestFingerprint };
+      const prints = { sms: hexOf(one.recipient.smsPrint), email: hexOf(one.recipient.emailPrint) };
+      const suppressed = standing(one.tenant, prints);
+      if (suppressed.some((entry) => !one.presumed.includes(entry))) return { kind: 'suppressed', suppressed };
       if (notifications.has(one.append.eventId)) throw new ConstraintViolation('notification_pkey');
       const n: MemoryNotification = {
         eventId: one.append.eventId, tenant: one.tenant, idempotencyKey: one.idempotencyKey, requestFingerprint: Buffer.from(one.requestFingerprint),
         intentHash: Buffer.from(one.intentHash).toString('hex'), expiresAt: one.expiresAt, locale: one.locale, requestedAt: one.requestedAt,
         recipient: one.recipient, variables: one.variables, version: 0, headHash: Buffer.from(one.intentHash), state: one.append.after, status: '',
-        decideAt: null, entries: [], attempts: new Map(), deadLetters: new Map(),
+        decideAt: null, entries: [], attempts: new Map(), deadLetters: new Map(), prints,
       };
       if (createHash('sha256').update(one.intent, 'utf8').digest('hex') !== n.intentHash) throw new ConstraintViolation('notification_check', '23514');
       write(n, one.append);
@@ -226,7 +259,10 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       if (!n) return;
       n.recipient = null;
       n.variables = null;
+      n.prints = { sms: null, email: null };
     },
+    suppress: ({ tenant, channel, addressPrint, senderPrint, reason, source, at }) =>
+      suppressOnce({ tenant, channel, address: hexOf(addressPrint) ?? '', sender: hexOf(senderPrint) ?? '', reason, source, at, eventId: null }),
     beat: (duty, now) => { beats.set(duty, Math.max(now, beats.get(duty) ?? now)); },
     pulse: (duty) => {
       const due = [...notifications.values()].map((n) => n.decideAt).filter((at): at is number => at !== null);
@@ -260,6 +296,7 @@ export const memoryPort = (ledger: MemoryLedger, reach: Reach = atOnce, open = n
   append: (append) => reach(boundaryOf(append), () => ledger.append(append)),
   accept: (one) => reach('accept', () => ledger.accept(one)),
   findByIdempotencyKey: (tenant, key) => reach('find', () => ledger.findByIdempotencyKey(tenant, key)),
+  suppress: (one) => reach('suppress', () => ledger.suppress(one)),
   tenantOf: (eventId) => reach('tenant', () => ledger.notifications.get(eventId)?.tenant ?? null),
   loadDueDecisions: (now, limit) => reach('due', () => ledger.dueDecisions(now, limit)),
   leaseDuePolls: (lease) => reach('lease', () => ledger.leaseDuePolls(lease)),

@@ -31,6 +31,8 @@ const UNKNOWN: [string, string] = [
   'return attempt.state === \'submitting\' ? outcomeUnknown(work, attempt, result.reason) : late(work, attempt, result);', '',
 ];
 
+const IS_BARRED = 'if (isBarred(n, append)) return false;';
+
 /**
  * The planted mistakes that must be caught by name; the numbers are those of the list, and one number may be planted in several
  * places. One more is a line here (found by the simulation) or in `statement-mutants.ts` (found on a real Postgres).
@@ -43,7 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     number: 5, name: 'failed-read-triggers-fallback', patches: [
       { file: `${DOMAIN}/escalation.ts`, find: "if (hasFailed(attempt)) return 'failed';", put: "if (hasFailed(attempt) || attempt.failedReads > 0) return 'failed';" },
-      { file: `${DOMAIN}/escalation.ts`, find: 'mayClaim && failedFirsthand(attempt)', put: 'mayClaim && (failedFirsthand(attempt) || attempt.failedReads > 0)' },
+      { file: `${DOMAIN}/escalation.ts`, find: '=== \'escalate\' && failedFirsthand(attempt)', put: '=== \'escalate\' && (failedFirsthand(attempt) || attempt.failedReads > 0)' },
     ],
   },
   one(6, 'claim-before-the-answer', `${DOMAIN}/decide.ts`, ['recordStatus(work, command.attempt, command.reading);', 'advance(work); recordStatus(work, command.attempt, command.reading);']),
@@ -97,11 +99,19 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   one(26, 'hash-without-the-previous', 'shared/security/chain-hash.ts', ["createHash('sha256').update(previousHash).update(", "(void previousHash, createHash('sha256')).update("]),
+  {
+    number: 27, name: 'suppression-at-the-claim-only', patches: [
+      { file: `${DOMAIN}/lifecycle.ts`, find: '      endBarred(work);\n', put: '' },
+      { file: TWIN, find: IS_BARRED, put: '' },
+    ],
+  },
   one(29, 'recovery-skips-queued', `${DOMAIN}/lifecycle.ts`, ["attempt.state === 'queued' ? attempt.requeueAt : null,", '']),
   one(30, 'clock-of-the-host', `${DELIVERY}/decide-and-append.ts`, ['now: engine.now(), random', 'now: Date.now(), random']),
   // Beyond the list.
   one(31, 'lost-worker-never-rescued', `${DOMAIN}/lifecycle.ts`, ["if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);", '']),
   one(32, 'claim-on-old-evidence', `${DOMAIN}/escalation.ts`, ['const needsLook = canBeRead(attempt) && !isFresh(work, attempt);', 'const needsLook = false as boolean;']),
+  one(33, 'suppression-not-in-the-append', TWIN, [IS_BARRED, '']),
+  one(34, 'opt-out-outside-the-append', 'shared/ledger/rows.ts', ["request.kind === 'suppress' ? [{", "request.kind === 'suppress' && transitions.length > 9 ? [{"]),
 ];
 
 /** The focus under which a mistake is looked for; none for most. */

@@ -52,9 +52,11 @@ export const FAULT_KINDS: readonly FaultKind[] = [
 ];
 
 /** What an operator does about a notification, that long after it was accepted. */
-export interface Act { kind: 'pause' | 'resume' | 'retry' | 'erase'; afterMs: number; /** A retry that takes a second message upon itself. */ overrides?: boolean }
+export interface Act { kind: 'pause' | 'resume' | 'retry' | 'erase' | 'suppress-sms' | 'suppress-email'; afterMs: number; /** A retry that takes a second message upon itself. */ overrides?: boolean }
 export interface Workflow {
   at: number; policy: number; closeAfterMs: number | null; region: 'US' | 'ZZ'; bar: 'sms' | 'email' | null; expiresInMs: number | null; acts: Act[];
+  /** To whom it goes; several may go to one. */
+  person: number;
   /** A ticket whose text no template takes. */
   unrenderable: boolean;
 }
@@ -126,7 +128,14 @@ const drawActs = (random: Seeded): Act[] => {
   return acts;
 };
 
-const drawWorkflow = (random: Seeded, carriers: TransportChoice): Workflow => ({
+/** An operator puts a destination on the suppression list; half of the time while its first submission is about to start. */
+const drawSuppressions = (random: Seeded): Act[] => {
+  if (!random.chance(0.25)) return [];
+  const afterMs = random.between(0, random.chance(0.5) ? 20 : 45_000);
+  return [{ kind: random.chance(0.7) ? 'suppress-sms' : 'suppress-email', afterMs }];
+};
+
+const drawWorkflow = (random: Seeded, carriers: TransportChoice): Omit<Workflow, 'person'> => ({
   at: random.between(0, 3_000),
   policy: (carriers.sms === 'sinch' || carriers.email === 'resend') && random.chance(0.5) ? 6 : random.between(0, 6),
   closeAfterMs: random.chance(0.25) ? random.between(0, random.chance(0.5) ? 500 : 40_000) : null,
@@ -149,7 +158,10 @@ export const planOf = (seed: number, withFaults = true): Plan => {
   const random = stream(seed, 'plan');
   const trouble = withFaults && random.chance(0.25) ? drawTrouble(random) : { faults: [] };
   const carriers: TransportChoice = { sms: random.pick(['twilio', 'twilio', 'sinch']), email: random.pick(['smtp', 'smtp', 'resend']), ...trouble.carriers };
-  const workflows = Array.from({ length: random.pick([1, 1, 1, 1, 2, 2, 3]) }, (_, index) => ({ ...drawWorkflow(random, carriers), ...(index === 0 ? trouble.first : {}) }));
+  const suppressing = stream(seed, 'suppressions');
+  const together = suppressing.chance(0.4);
+  const workflows = Array.from({ length: random.pick([1, 1, 1, 1, 2, 2, 3]) }, (_, index) => ({ ...drawWorkflow(random, carriers), ...(index === 0 ? trouble.first : {}) }))
+    .map((workflow, index): Workflow => ({ ...workflow, person: together ? 0 : index, acts: [...workflow.acts, ...drawSuppressions(suppressing)] }));
   const faults = withFaults ? [...trouble.faults, ...drawFaults(seed, random)] : [];
   return { seed, carriers, workflows, faults };
 };

@@ -4,6 +4,8 @@ import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts
 import { closeNotification } from '../../shared/delivery/close-notification.ts';
 import { pauseNotification, resumeNotification } from '../../shared/delivery/pause-notification.ts';
 import { retryAttempt } from '../../shared/delivery/retry-attempt.ts';
+import { suppressDestination } from '../../shared/delivery/suppression.ts';
+import type { Channel } from '../../shared/domain/words.ts';
 import { attemptJobId } from '../../shared/queue/queue-names.ts';
 import { carriersFor } from '../../shared/transports/carriers.ts';
 import { createFaults } from './faults.ts';
@@ -42,10 +44,12 @@ const LONGEST_MS = 45 * 60_000;
 const CLIENT_PATIENCE_MS = 5_000;
 const LATEST_DECISION_MS = 10_000;
 
+const addressOf = ({ person }: Workflow, channel: Channel): string => (channel === 'sms' ? `+120255501${String(10 + person)}` : `oncall-${person}@example.com`);
+
 const requestOf = (index: number, workflow: Workflow, now: number): AcceptRequest => ({
   tenant: 'default', idempotencyKey: `w${index}`, fingerprintOf: { workflow: index }, purpose: `simulated-${workflow.policy}`,
   recipient: {
-    ref: `oncall-${index}`, sms: workflow.bar === 'sms' ? null : `+120255501${String(10 + index)}`, email: workflow.bar === 'email' ? null : `oncall-${index}@example.com`,
+    ref: `oncall-${workflow.person}`, sms: workflow.bar === 'sms' ? null : addressOf(workflow, 'sms'), email: workflow.bar === 'email' ? null : addressOf(workflow, 'email'),
     region: workflow.region, locale: 'en', timeZone: 'America/New_York', consent: [],
   },
   variables: (eventId) => ({
@@ -82,6 +86,7 @@ export const simulate = async (plan: Plan): Promise<Outcome> => {
   const checks = openChecks({
     policyOf: (purpose) => simulatedVersions().policies.find((policy) => policy.purpose === purpose) as never,
     submitStartWithinMs: SUBMIT_START_WITHIN_MS + 50, clockSlackMs: 60_000, skewMs: 3_500, report,
+    isSuppressed: (n, channel) => ledger.suppressions.some((one) => one.tenant === n.tenant && one.channel === channel && one.address === n.prints[channel]),
     onMoved: (from, to) => { for (const edge of walkedEdges(from, to)) edges.set(edge, (edges.get(edge) ?? 0) + 1); },
   });
   const ledger = createMemoryLedger((commit) => {
@@ -126,7 +131,12 @@ export const simulate = async (plan: Plan): Promise<Outcome> => {
     }, () => { answered = true; scheduler.after(1_000, () => close(eventId)); });
   });
   // An operator asks once; where the process dies or the database is away he is not answered, and lets it be.
-  const act = (eventId: string, { kind, overrides = false }: Act): void => via(({ engine }) => {
+  const suppress = (workflow: Workflow, channel: Channel): void => via(({ engine }) => {
+    suppressDestination(engine, { tenant: 'default', channel, address: addressOf(workflow, channel), reason: 'requested', actor: 'operator' })
+      .then((added) => note(`operator was told ${channel} of person ${workflow.person} ${added ? 'suppressed' : 'known'}`), () => undefined);
+  });
+  const act = (eventId: string, { kind, overrides = false }: Act, workflow: Workflow): void => via(({ engine }) => {
+    if (kind === 'suppress-sms' || kind === 'suppress-email') return suppress(workflow, kind === 'suppress-sms' ? 'sms' : 'email');
     const request = { tenant: 'default', eventId, reason: 'checked', actor: 'operator', requestId: kind };
     const rows = [...(ledger.notifications.get(eventId)?.attempts.values() ?? [])];
     const wanting = rows.find((row) => ['rejected', 'undelivered', 'suppressed', 'dead_lettered'].includes(row.state)) ?? rows.find((row) => row.state === 'submitted_unknown');
@@ -148,7 +158,7 @@ export const simulate = async (plan: Plan): Promise<Outcome> => {
       if (known === undefined) {
         for (const one of workflow.acts) {
           pending += 1;
-          scheduler.after(one.afterMs, () => { pending -= 1; act(outcome.eventId, one); });
+          scheduler.after(one.afterMs, () => { pending -= 1; act(outcome.eventId, one, workflow); });
         }
       }
       if (known === undefined && workflow.closeAfterMs !== null) scheduler.after(workflow.closeAfterMs, () => close(outcome.eventId));

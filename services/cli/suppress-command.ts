@@ -1,0 +1,133 @@
+import type { Channel } from '../../shared/domain/words.ts';
+import { addressPrint, normaliseAddress, SUPPRESSION_REASONS, suppressDestination } from '../../shared/delivery/suppression.ts';
+import type { SuppressionRecord } from '../../shared/ledger/suppressions.ts';
+import { listSuppressions, removeSuppressions } from '../../shared/ledger/suppressions.ts';
+import type { Command, Input } from './command.ts';
+import { dateTime } from './entry-lines.ts';
+import { actorOf, withEngine } from './operator-engine.ts';
+import { Refusal, UsageError } from './refusal.ts';
+import { table } from './table.ts';
+
+const LISTED = 200;
+
+const where = {
+  channel: { value: 'C', help: 'sms or email' },
+  address: { value: 'A', help: 'phone number with + and country code, or email address; kept as a keyed fingerprint only' },
+  tenant: { value: 'T', help: 'whose notifications it is about (default: default)' },
+};
+const why = {
+  reason: { value: 'R', help: `one of ${SUPPRESSION_REASONS.join(', ')}` },
+  actor: { value: 'A', help: 'who does it: a name or role, as the list will say (default: cli)' },
+};
+
+const channelOf = (text: string): Channel => {
+  if (text !== 'sms' && text !== 'email') throw new UsageError('--channel must be sms or email', '--channel');
+  return text;
+};
+
+/** Never repeats what was given: an error is no place for an address. */
+const addressOf = (channel: Channel, text: string): string => {
+  const address = normaliseAddress(channel, text);
+  if (address === null) throw new UsageError(channel === 'sms' ? '--address must be a phone number with + and country code, e.g. +12025550101' : '--address must be an email address, e.g. ada@example.com', '--address');
+  return address;
+};
+
+const tenantOf = (input: Input): string => input.text('tenant') ?? 'default';
+
+const requestOf = (input: Input) => {
+  const channel = channelOf(input.required('channel'));
+  const address = addressOf(channel, input.required('address'));
+  const reason = input.required('reason');
+  if (!SUPPRESSION_REASONS.includes(reason)) throw new UsageError(`--reason must be one of ${SUPPRESSION_REASONS.join(', ')}`, '--reason');
+  return { tenant: tenantOf(input), channel, address, reason, actor: actorOf(input) };
+};
+
+const short = (print: Uint8Array): string => Buffer.from(print).toString('hex').slice(0, 12);
+
+export const suppressAddCommand: Command = {
+  name: 'suppress add',
+  summary: 'suppress a destination: nothing is submitted to it any more',
+  args: [],
+  options: { ...where, ...why },
+  examples: [
+    ['suppress add --channel sms --address +12025550101 --reason requested --actor oncall-03', 'the person asked for it'],
+    ['suppress add --channel email --address ada@example.com --reason wrong_person --json', 'for programs'],
+  ],
+  run: async (input, io) => {
+    const request = requestOf(input);
+    const { added, print } = await withEngine(io, async (engine) => ({
+      added: await suppressDestination(engine, request), print: short(addressPrint(engine.ring, request.channel, request.address)),
+    }));
+    if (input.json) io.out.write(`${JSON.stringify({ channel: request.channel, destination: print, tenant: request.tenant, suppressed: true, replayed: !added })}\n`);
+    else if (!added) io.out.write(`${request.channel} ${print} was suppressed already; what stands in the list stands.\n`);
+    else {
+      io.out.write(`Suppressed: ${request.channel} ${print}, for every sender. From now on no submission to it is started and no step to it is claimed.\n`
+        + 'A call that was under way already may still arrive.\n');
+    }
+    return 0;
+  },
+};
+
+export const suppressRemoveCommand: Command = {
+  name: 'suppress remove',
+  summary: 'take a suppression back; the list keeps who did it, and why',
+  args: [],
+  options: { ...where, ...why },
+  examples: [['suppress remove --channel sms --address +12025550101 --reason mistake --actor lead', 'it may be used again, by whatever sender']],
+  run: async (input, io) => {
+    const request = requestOf(input);
+    const { removed, print } = await withEngine(io, async (engine) => {
+      const address = addressPrint(engine.ring, request.channel, request.address);
+      const { tenant, channel, actor, reason } = request;
+      return { removed: await removeSuppressions(engine.db, { tenant, channel, addressPrint: address }, { at: engine.now(), actor, reason }), print: short(address) };
+    });
+    if (removed === 0) throw new Refusal('that destination is not suppressed', { code: 'not_found', field: '--address', cure: 'see `npx tocsin suppress list`; channel and tenant count too' });
+    io.out.write(input.json ? `${JSON.stringify({ channel: request.channel, destination: print, tenant: request.tenant, removed })}\n`
+      : `Taken back: ${request.channel} ${print} (${removed} in the list). What is planned from now on may use it; a provider may still refuse it.\n`);
+    return 0;
+  },
+};
+
+const shown = (row: SuppressionRecord) => ({
+  tenant: row.tenant, channel: row.channel, destination: short(row.addressPrint), sender: row.senderPrint.length === 0 ? null : short(row.senderPrint),
+  reason: row.reason, source: row.source, at: row.at.toISOString(), actor: row.actor, attempt: row.attemptKey,
+  removed_at: row.removedAt?.toISOString() ?? null, removed_by: row.removedBy, removed_reason: row.removedReason,
+});
+
+const lineOf = (row: SuppressionRecord, withRemoved: boolean): string[] => {
+  const view = shown(row);
+  return [
+    view.channel, view.destination, view.sender ?? 'every', view.reason, view.source, dateTime(row.at.getTime()), view.actor, view.attempt ?? '-',
+    ...(withRemoved ? [row.removedAt ? `${dateTime(row.removedAt.getTime())} ${view.removed_by} (${view.removed_reason})` : '-'] : []),
+  ];
+};
+
+export const suppressListCommand: Command = {
+  name: 'suppress list',
+  summary: 'list what is suppressed, by fingerprint; no address is kept in clear',
+  args: [],
+  options: { ...where, removed: { help: 'those that were taken back too' } },
+  examples: [
+    ['suppress list', 'the newest first'],
+    ['suppress list --channel sms --address +12025550101 --removed', 'all that was ever said of one number'],
+  ],
+  run: async (input, io) => {
+    const asked = input.text('channel');
+    const channel = asked === undefined ? undefined : channelOf(asked);
+    const text = input.text('address');
+    if (text !== undefined && channel === undefined) throw new UsageError('--address needs --channel', '--channel');
+    const address = text === undefined || channel === undefined ? undefined : addressOf(channel, text);
+    const rows = await withEngine(io, (engine) => listSuppressions(engine.db, {
+      tenant: input.text('tenant'), channel, removed: input.flag('removed'), limit: LISTED + 1,
+      addressPrint: address === undefined || channel === undefined ? undefined : addressPrint(engine.ring, channel, address),
+    }));
+    const listed = rows.slice(0, LISTED);
+    if (input.json) io.out.write(`${JSON.stringify({ suppressions: listed.map(shown), more: rows.length > LISTED })}\n`);
+    else if (rows.length === 0) io.out.write('Nothing is suppressed.\n');
+    else {
+      const head = ['channel', 'destination', 'sender', 'reason', 'source', 'since', 'actor', 'evidence', ...(input.flag('removed') ? ['taken back'] : [])];
+      io.out.write(`${table(head, listed.map((row) => lineOf(row, input.flag('removed'))))}\n${rows.length > LISTED ? `Only the newest ${LISTED}; narrow it down with --channel and --address.\n` : ''}`);
+    }
+    return 0;
+  },
+};

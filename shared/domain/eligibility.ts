@@ -1,0 +1,71 @@
+import type { AttemptKey, Channel } from './words.ts';
+import type { LookUpResult, StatusReading, SubmitResult } from './provider-answers.ts';
+import type { ReasonCode } from './reasons.ts';
+import { reasonBy } from './reasons.ts';
+import type { AttemptState, NotificationState } from './state.ts';
+import { mayBeSent } from './state.ts';
+import type { Work } from './work.ts';
+import { withdraw } from './resubmission.ts';
+
+/**
+ * Whether a channel may be used for this recipient, as it stands at this very decision: null where it may, else why not. It is
+ * read afresh for every decision, so that what bars a channel holds from the next submission or claim on.
+ */
+export type Eligibility = (channel: Channel) => ReasonCode | null;
+
+/**
+ * Ended by Tocsin itself because its channel was barred by then. Nothing of it was sent, so its step counts as one that was
+ * skipped: the next one starts whatever the policy escalates on.
+ */
+export const wasBarred = (attempt: AttemptState): boolean =>
+  attempt.state === 'suppressed' && attempt.reason !== null && reasonBy(attempt.reason) === 'tocsin';
+
+/** Whether a step was skipped, or came to nothing else than being barred. */
+export const wasPassedOver = (state: NotificationState, index: number): boolean => {
+  const attempts = state.attempts.filter((attempt) => attempt.step === index);
+  return state.steps[index]?.phase === 'skipped' || (attempts.length > 0 && attempts.every(wasBarred));
+};
+
+/** Skips a step whose channel is barred; true where it was. */
+export const skipBarred = (work: Work, step: number): boolean => {
+  const channel = work.state.steps[step]?.channel;
+  const reason = channel === undefined ? null : work.input.eligibility(channel);
+  if (channel === undefined || reason === null) return false;
+  work.emit({ kind: 'StepSkipped', details: { step, channel, reason } });
+  return true;
+};
+
+/** The next step to start, -1 where there is none. Those before it whose channel is barred now are skipped, each with its reason. */
+export const nextToStart = (work: Work): number => {
+  for (;;) {
+    const step = work.state.steps.findIndex(({ phase }) => phase === 'waiting');
+    if (step === -1 || !skipBarred(work, step)) return step;
+  }
+};
+
+/**
+ * Ends what waits in the queue of a channel that is barred by now: definitely not sent, and so a failure that starts the next
+ * step; or as unknown as before, and held, where an earlier submission may be at the provider.
+ */
+export const endBarred = (work: Work): void => {
+  for (const attempt of work.state.attempts.filter(({ state }) => state === 'queued')) {
+    const reason = work.input.eligibility(attempt.channel);
+    if (reason === null) continue;
+    if (mayBeSent(attempt)) withdraw(work, attempt, reason, true);
+    else work.emit({ kind: 'AttemptSuppressed', details: { attempt: attempt.key, source: 'eligibility', reason } });
+  }
+};
+
+/**
+ * Has the destination put on the suppression list where a provider's answer says that the recipient opted out, whatever else
+ * becomes of the attempt: it is a fact about the person, and holds for every notification.
+ */
+export const noteOptOut = (work: Work, key: AttemptKey, answer: SubmitResult | StatusReading | LookUpResult): void => {
+  const outcome = 'outcome' in answer ? answer.outcome : null;
+  const reason = 'reason' in answer ? answer.reason : null;
+  if (outcome !== 'suppressed' && reason !== 'opted_out') return;
+  const { channel, providerMessageId } = work.attempt(key);
+  // A listing that found another message speaks of another message.
+  if (answer.kind === 'found' && answer.providerMessageId !== providerMessageId) return;
+  work.request({ kind: 'suppress', attempt: key, channel, reason: reason ?? 'opted_out' });
+};
