@@ -1,6 +1,6 @@
 import type { AttemptKey, Instant } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
-import { findAttempt, hasFailed, isLive } from './state.ts';
+import { findAttempt, hasFailed, hasLostPayload, isLive, isPastExpiry } from './state.ts';
 import type { RetryMeans } from './transitions.ts';
 import type { Work } from './work.ts';
 import { planStep } from './plan-attempt.ts';
@@ -23,32 +23,37 @@ export type RetryRefusal =
   /** Unknown, and its provider can neither be asked for it nor drop a duplicate. */
   | 'not_resolvable'
   /** Unknown, and the grace for hearing more of it is over. */
-  | 'grace_ended';
+  | 'grace_ended'
+  /** What it would be rendered from was destroyed. */
+  | 'payload_destroyed';
 
 /** Under way, or with something of it at its provider. */
 const mayReach = (attempt: AttemptState): boolean => isLive(attempt) || attempt.state === 'submitted' || attempt.state === 'submitted_unknown';
+
+const lost = (state: NotificationState): RetryRefusal | null => (hasLostPayload(state) ? 'payload_destroyed' : null);
 
 /** Whether that attempt may be retried at `now`, and why not. Due rules were applied before. */
 export const retryRefusal = (state: NotificationState, key: AttemptKey, now: Instant, overrides: RetryOverrides): RetryRefusal | null => {
   const attempt = findAttempt(state, key);
   if (!attempt) return 'no_such_attempt';
   if (state.closed) return 'closed';
-  if (state.expired || now >= state.expiresAt) return 'expired';
+  if (state.expired || isPastExpiry(state, now)) return 'expired';
   if (state.paused) return 'paused';
   const others = state.attempts.filter((other) => other !== attempt);
   if (!overrides.evenIfDelivered && state.attempts.some((one) => one.state === 'delivered')) return 'delivered';
   if (others.some((other) => other.channel === attempt.channel && other.sequence > attempt.sequence)) return 'not_newest';
   if (!overrides.acceptDuplicate && attempt.superseded && others.some(mayReach)) return 'superseded';
-  if (attempt.state !== 'submitted_unknown') return hasFailed(attempt) ? null : isLive(attempt) ? 'still_live' : 'not_failed';
+  if (attempt.state !== 'submitted_unknown') return hasFailed(attempt) ? lost(state) : isLive(attempt) ? 'still_live' : 'not_failed';
   if (attempt.settledAt !== null) return 'grace_ended';
-  return attempt.canLookUp || (attempt.replayWithinMs !== null && !attempt.superseded) ? null : 'not_resolvable';
+  if (attempt.canLookUp) return null;
+  return attempt.replayWithinMs !== null && !attempt.superseded ? lost(state) : 'not_resolvable';
 };
 
 /** A definite failure is tried anew; what is unknown keeps its key, and goes only through replay or look-up. Null: neither is left. */
 const meansFor = (work: Work, attempt: AttemptState): RetryMeans | null => {
   if (hasFailed(attempt)) return 'new_attempt';
   const until = replayUntil(work, attempt);
-  if (until !== null && work.input.now < until && !attempt.superseded) return 'replay';
+  if (until !== null && work.input.now < until && !attempt.superseded && !hasLostPayload(work.state)) return 'replay';
   return attempt.canLookUp ? 'look_up' : null;
 };
 

@@ -1,5 +1,6 @@
 import type { Database, Statement } from './database.ts';
 import { isDatabaseAway } from './database.ts';
+import type { PayloadPart } from '../domain/words.ts';
 import type { Append, SealedBox } from './rows.ts';
 import { COLUMNS, INSERT_ROWS, gather } from './append-group.ts';
 import { groupCalls } from './group-commit.ts';
@@ -28,6 +29,8 @@ export interface NewNotification {
   intent: string;
   intentHash: Uint8Array;
   variables: SealedBox;
+  /** Null where there are none. */
+  secrets: SealedBox | null;
   recipient: SealedBox & { referencePrint: Uint8Array; smsPrint: Uint8Array | null; emailPrint: Uint8Array | null };
   ticket: (SealedBox & { category: string; region: string; locale: string; queue: string; urgency: string; receiptTokenHash: Uint8Array }) | null;
 }
@@ -40,7 +43,7 @@ const NEW = `event_id text, tenant text, idempotency_key text, request_fingerpri
   recipient_commitment text, consent_references jsonb, artifact_references jsonb, request_id text, intent text, intent_hash bytea`;
 
 const ACCEPT: Statement = {
-  name: 'tocsin_accept_v1',
+  name: 'tocsin_accept_v2',
   text: `
 WITH won AS (
   INSERT INTO notification (event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,
@@ -55,9 +58,9 @@ states AS (
   SELECT i.event_id, i.version, i.head_hash, i.state, i.status, i.decide_at, i.updated_at
     FROM jsonb_to_recordset($1::jsonb->'state') AS i(${COLUMNS.state}) JOIN won USING (event_id)),
 recipients AS (
-  INSERT INTO recipient (event_id, reference_print, sms_print, email_print, key_id, box)
-  SELECT r.event_id, r.reference_print, r.sms_print, r.email_print, r.key_id, r.box
-    FROM jsonb_to_recordset($1::jsonb->'recipients') AS r(event_id text, reference_print bytea, sms_print bytea, email_print bytea, key_id text, box bytea) JOIN won USING (event_id)),
+  INSERT INTO recipient (event_id, reference_print, sms_print, email_print, key_id, box, erased_at)
+  SELECT r.event_id, r.reference_print, r.sms_print, r.email_print, r.key_id, r.box, r.erased_at
+    FROM jsonb_to_recordset($1::jsonb->'recipients') AS r(event_id text, reference_print bytea, sms_print bytea, email_print bytea, key_id text, box bytea, erased_at timestamptz) JOIN won USING (event_id)),
 tickets AS (
   INSERT INTO ticket (event_id, category, region, locale, queue, urgency, received_at, retention_until, receipt_token_hash, key_id, box)
   SELECT t.event_id, t.category, t.region, t.locale, t.queue, t.urgency, t.received_at, t.retention_until, t.receipt_token_hash, t.key_id, t.box
@@ -81,9 +84,19 @@ const notificationRow = (one: NewNotification) => ({
   artifact_references: one.artifactReferences, request_id: one.requestId, intent: one.intent, intent_hash: toHexBytes(one.intentHash),
 });
 
+/** What the first append destroys already, for it is refused or nobody can be reached, is never written: only that it was there. */
+const boxColumns = ({ rows }: Append, part: PayloadPart, { sealed, goneAt }: { sealed: SealedBox; goneAt: string }) => {
+  const gone = rows.destroyed.find((one) => one.part === part);
+  return gone ? { key_id: null, box: null, [goneAt]: gone.at } : { key_id: sealed.keyId, box: toHexBytes(sealed.box), [goneAt]: null };
+};
+
+const partRows = ({ append, variables, secrets }: NewNotification) =>
+  ([['variables', variables], ['secrets', secrets]] as const).flatMap(([part, sealed]) =>
+    (sealed === null ? [] : [{ event_id: append.eventId, part, ...boxColumns(append, part, { sealed, goneAt: 'destroyed_at' }) }]));
+
 const recipientRow = ({ append, recipient: r }: NewNotification) => ({
   event_id: append.eventId, reference_print: toHexBytes(r.referencePrint), sms_print: r.smsPrint && toHexBytes(r.smsPrint),
-  email_print: r.emailPrint && toHexBytes(r.emailPrint), key_id: r.keyId, box: toHexBytes(r.box),
+  email_print: r.emailPrint && toHexBytes(r.emailPrint), ...boxColumns(append, 'addresses', { sealed: r, goneAt: 'erased_at' }),
 });
 
 const ticketRows = ({ append, ticket, requestedAt, retentionUntil }: NewNotification) => (ticket === null ? [] : [{
@@ -96,7 +109,7 @@ const acceptGroup = async (db: Database, group: NewNotification[]): Promise<Acce
   const gathered = gather(group.map((one) => one.append));
   const won = await db.query<{ event_id: string }>(ACCEPT, [JSON.stringify({
     ...gathered,
-    payloads: group.map(({ append, variables }) => ({ event_id: append.eventId, part: 'variables', key_id: variables.keyId, box: toHexBytes(variables.box) })),
+    payloads: group.flatMap(partRows),
     notifications: group.map(notificationRow), recipients: group.map(recipientRow), tickets: group.flatMap(ticketRows),
   })]);
   const ids = new Set(won.map((row) => row.event_id));

@@ -11,7 +11,8 @@ export const COLUMNS = {
     reason_by text, decision_deadline_at timestamptz, planned_at timestamptz, queued_at timestamptz, submitted_at timestamptz,
     settled_at timestamptz, next_poll_at timestamptz`,
   outbox: 'event_id text, attempt_key text, channel text, generation integer, not_before_at timestamptz',
-  payloads: 'event_id text, part text, key_id text, box bytea',
+  payloads: 'event_id text, part text, key_id text, box bytea, destroyed_at timestamptz',
+  destroyed: 'event_id text, part text, at timestamptz',
 } as const;
 
 /** The inserts that append and accept have in common, for those events that `won`. */
@@ -30,8 +31,8 @@ dead AS (
     FROM jsonb_to_recordset($1::jsonb->'dead_letters') AS d(event_id text, attempt_key text, channel text, reason text, created_at timestamptz)
     JOIN won USING (event_id) ON CONFLICT (attempt_key) WHERE resolved_at IS NULL DO NOTHING),
 payloads AS (
-  INSERT INTO sealed_payload (event_id, part, key_id, box)
-  SELECT p.event_id, p.part, p.key_id, p.box
+  INSERT INTO sealed_payload (event_id, part, key_id, box, destroyed_at)
+  SELECT p.event_id, p.part, p.key_id, p.box, p.destroyed_at
     FROM jsonb_to_recordset($1::jsonb->'payloads') AS p(${COLUMNS.payloads}) JOIN won USING (event_id)
   ON CONFLICT (event_id, part) DO NOTHING),
 attempts AS (
@@ -45,10 +46,21 @@ attempts AS (
     reason_by = EXCLUDED.reason_by, queued_at = EXCLUDED.queued_at, submitted_at = EXCLUDED.submitted_at, settled_at = EXCLUDED.settled_at,
     next_poll_at = EXCLUDED.next_poll_at, poll_leased_until = NULL)`;
 
+// What the entry says is gone is gone with it, or neither is. The prints of a recipient stay: an erasure has to find what else there is.
+const DESTROY = `
+destroyed_parts AS (
+  UPDATE sealed_payload p SET key_id = NULL, box = NULL, destroyed_at = d.at
+    FROM jsonb_to_recordset($1::jsonb->'destroyed') AS d(${COLUMNS.destroyed}) JOIN won USING (event_id)
+   WHERE p.event_id = d.event_id AND p.part = d.part AND p.box IS NOT NULL),
+destroyed_addresses AS (
+  UPDATE recipient r SET key_id = NULL, box = NULL, erased_at = d.at
+    FROM jsonb_to_recordset($1::jsonb->'destroyed') AS d(${COLUMNS.destroyed}) JOIN won USING (event_id)
+   WHERE r.event_id = d.event_id AND d.part = 'addresses' AND r.box IS NOT NULL)`;
+
 // The rows are locked in the order of their ids before any is updated: two statements over the same events then wait for each
 // other instead of deadlocking. The update compares the version again, so of two racers one wins and the other returns nothing.
 const APPEND: Statement = {
-  name: 'tocsin_append_v1',
+  name: 'tocsin_append_v2',
   text: `
 WITH input AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb->'state') AS i(${COLUMNS.state})),
 locked AS MATERIALIZED (
@@ -62,6 +74,7 @@ observations AS (
   INSERT INTO observation_raw (event_id, version, at, key_id, box)
   SELECT r.event_id, r.version, r.at, r.key_id, r.box
     FROM jsonb_to_recordset($1::jsonb->'observations') AS r(event_id text, version integer, at timestamptz, key_id text, box bytea) JOIN won USING (event_id)),
+${DESTROY},
 ${INSERT_ROWS}
 SELECT event_id FROM won`,
 };
@@ -75,6 +88,7 @@ export const gather = (appends: readonly Append[]): Record<string, unknown> => (
   dead_letters: appends.flatMap((append) => append.rows.dead_letters),
   observations: appends.flatMap((append) => append.rows.observations),
   payloads: appends.flatMap((append) => append.rows.payloads),
+  destroyed: appends.flatMap((append) => append.rows.destroyed),
 });
 
 /**

@@ -13,21 +13,25 @@ export interface Loaded {
   requestedAt: number;
   recipient: SealedBox | null;
   variables: SealedBox | null;
+  /** Null also where there were none. */
+  secrets: SealedBox | null;
 }
 
 interface Row {
   event_id: string; state: NotificationState; head_hash: Buffer; locale: string; requested_at: Date;
   recipient_key: string | null; recipient_box: Buffer | null; variables_key: string | null; variables_box: Buffer | null;
+  secrets_key: string | null; secrets_box: Buffer | null;
 }
 
 export const LOADED_COLUMNS = `s.event_id, s.state, s.head_hash, n.locale, n.requested_at, r.key_id AS recipient_key, r.box AS recipient_box,
-  p.key_id AS variables_key, p.box AS variables_box`;
+  p.key_id AS variables_key, p.box AS variables_box, q.key_id AS secrets_key, q.box AS secrets_box`;
 export const LOADED_JOINS = `JOIN notification n ON n.event_id = s.event_id
   LEFT JOIN recipient r ON r.event_id = s.event_id
-  LEFT JOIN sealed_payload p ON p.event_id = s.event_id AND p.part = 'variables'`;
+  LEFT JOIN sealed_payload p ON p.event_id = s.event_id AND p.part = 'variables'
+  LEFT JOIN sealed_payload q ON q.event_id = s.event_id AND q.part = 'secrets'`;
 
 const LOAD: Statement = {
-  name: 'tocsin_load_v1',
+  name: 'tocsin_load_v2',
   text: `SELECT ${LOADED_COLUMNS} FROM notification_state s ${LOADED_JOINS} WHERE s.event_id = ANY($1::text[])`,
 };
 
@@ -36,6 +40,7 @@ const boxOf = (keyId: string | null, box: Buffer | null): SealedBox | null => (k
 export const toLoaded = (row: Row): Loaded => ({
   eventId: row.event_id, state: row.state, headHash: row.head_hash, locale: row.locale, requestedAt: row.requested_at.getTime(),
   recipient: boxOf(row.recipient_key, row.recipient_box), variables: boxOf(row.variables_key, row.variables_box),
+  secrets: boxOf(row.secrets_key, row.secrets_box),
 });
 export type { Row as LoadedRow };
 

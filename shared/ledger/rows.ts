@@ -1,4 +1,5 @@
 import type { AttemptState, NotificationState } from '../domain/state.ts';
+import type { PayloadPart } from '../domain/words.ts';
 import { nextDecideAt } from '../domain/lifecycle.ts';
 import { publicStatus } from '../domain/status.ts';
 import { evolve } from '../domain/evolve.ts';
@@ -36,6 +37,8 @@ export interface AppendRows {
   dead_letters: Record<string, unknown>[];
   observations: Record<string, unknown>[];
   payloads: Record<string, unknown>[];
+  /** Parts whose boxes are destroyed. */
+  destroyed: { event_id: string; part: PayloadPart; at: string }[];
 }
 
 const stateOf = (state: NotificationState, key: string | null): string =>
@@ -89,6 +92,9 @@ const outboxRow = (eventId: string) => (request: Extract<Request, { kind: 'enque
   event_id: eventId, attempt_key: request.attempt, channel: request.channel, generation: request.generation, not_before_at: toTimestamp(request.notBeforeAt),
 });
 
+const destroyedRows = (eventId: string, stamped: readonly Stamped[]): AppendRows['destroyed'] =>
+  stamped.flatMap(({ at, transition: t }) => (t.kind === 'PayloadDestroyed' ? t.details.parts.map((part) => ({ event_id: eventId, part, at: toTimestamp(at) })) : []));
+
 /** Translates a decision into the rows of its append. `before` is the loaded state the decision was made on. */
 export const toAppend = (decision: Decision, chain: Chain): Append => {
   const { before } = chain;
@@ -114,6 +120,7 @@ export const toAppend = (decision: Decision, chain: Chain): Append => {
       dead_letters: dead.map((request) => ({ event_id: after.eventId, attempt_key: request.attempt, channel: request.channel, reason: request.reason, created_at: toTimestamp(now) })),
       observations: [],
       payloads: [],
+      destroyed: destroyedRows(after.eventId, decision.transitions),
     },
   };
 };

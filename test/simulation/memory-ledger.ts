@@ -30,7 +30,7 @@ export interface MemoryAttempt {
 /** Everything under one event id. */
 export interface MemoryNotification {
   eventId: string; tenant: string; idempotencyKey: string; requestFingerprint: Buffer; intentHash: string; expiresAt: number; locale: string;
-  requestedAt: number; recipient: SealedBox | null; variables: SealedBox | null; version: number; headHash: Buffer; state: NotificationState; status: string;
+  requestedAt: number; recipient: SealedBox | null; variables: SealedBox | null; secrets: SealedBox | null; erased: boolean; version: number; headHash: Buffer; state: NotificationState; status: string;
   decideAt: number | null; entries: MemoryEntry[]; attempts: Map<string, MemoryAttempt>; deadLetters: Map<string, string>;
 }
 
@@ -127,7 +127,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
   let serial = 0;
 
   const loadedOf = (n: MemoryNotification): Loaded => ({
-    eventId: n.eventId, state: n.state, headHash: n.headHash, locale: n.locale, requestedAt: n.requestedAt, recipient: n.recipient, variables: n.variables,
+    eventId: n.eventId, state: n.state, headHash: n.headHash, locale: n.locale, requestedAt: n.requestedAt, recipient: n.recipient, variables: n.variables, secrets: n.secrets,
   });
 
   /** Checks everything before anything is changed: a refused statement leaves no trace. */
@@ -157,6 +157,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       const key = String(row['attempt_key']);
       if (!n.deadLetters.has(key)) n.deadLetters.set(key, String(row['reason']));
     }
+    for (const { part } of append.rows.destroyed) n[part === 'addresses' ? 'recipient' : part] = null;
     onCommit({ notification: n, before, entries: added, append });
   };
 
@@ -180,7 +181,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       const n: MemoryNotification = {
         eventId: one.append.eventId, tenant: one.tenant, idempotencyKey: one.idempotencyKey, requestFingerprint: Buffer.from(one.requestFingerprint),
         intentHash: Buffer.from(one.intentHash).toString('hex'), expiresAt: one.expiresAt, locale: one.locale, requestedAt: one.requestedAt,
-        recipient: one.recipient, variables: one.variables, version: 0, headHash: Buffer.from(one.intentHash), state: one.append.after, status: '',
+        recipient: one.recipient, variables: one.variables, secrets: one.secrets, erased: false, version: 0, headHash: Buffer.from(one.intentHash), state: one.append.after, status: '',
         decideAt: null, entries: [], attempts: new Map(), deadLetters: new Map(),
       };
       if (createHash('sha256').update(one.intent, 'utf8').digest('hex') !== n.intentHash) throw new ConstraintViolation('notification_check', '23514');
@@ -226,6 +227,8 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       if (!n) return;
       n.recipient = null;
       n.variables = null;
+      n.secrets = null;
+      n.erased = true;
     },
     beat: (duty, now) => { beats.set(duty, Math.max(now, beats.get(duty) ?? now)); },
     pulse: (duty) => {

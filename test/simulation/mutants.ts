@@ -76,9 +76,14 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   one(26, 'hash-without-the-previous', 'shared/security/chain-hash.ts', ["createHash('sha256').update(previousHash).update(", "(void previousHash, createHash('sha256')).update("]),
+  one(28, 'payload-destroyed-before-the-last-submission', `${DOMAIN}/payload-lifetime.ts`, [
+    'return state.expired || !mayStillSubmit(state) ? state.requestedAt : state.expiresAt;', 'return state.attempts.some((attempt) => attempt.submissions > 0) ? state.requestedAt : null;',
+  ]),
   one(29, 'recovery-skips-queued', `${DOMAIN}/lifecycle.ts`, ["attempt.state === 'queued' ? attempt.requeueAt : null,", '']),
   one(30, 'clock-of-the-host', `${DELIVERY}/decide-and-append.ts`, ['now: engine.now(), random', 'now: Date.now(), random']),
   // Beyond the list.
   one(31, 'lost-worker-never-rescued', `${DOMAIN}/lifecycle.ts`, ["if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);", '']),
   one(32, 'claim-on-old-evidence', `${DOMAIN}/escalation.ts`, ['const needsLook = canBeRead(attempt) && !isFresh(work, attempt);', 'const needsLook = false as boolean;']),
+  one(33, 'payload-kept-for-good', `${DOMAIN}/lifecycle.ts`, ['state.version === 0) return nextDestructionAt(state);', 'state.version === 0) return null;']),
+  one(34, 'box-outlives-its-entry', TWIN, ["for (const { part } of append.rows.destroyed) n[part === 'addresses' ? 'recipient' : part] = null;", '']),
 ];

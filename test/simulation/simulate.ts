@@ -177,7 +177,7 @@ export const simulate = async (plan: Plan, keepTrace = false): Promise<Outcome> 
   const pacer = openPacer({ seed: plan.seed, around, ledger, queue, fleet });
 
   const health = openHealth(() => fleet.up('coordinator').length > 0 && !around.isDatabaseAway());
-  const isDone = (): boolean => pending === 0 && receipts.size === plan.workflows.length && queue.size === 0 && [...ledger.notifications.values()].every((n) => n.state.settledAt !== null) && ledger.outbox.length === 0;
+  const isDone = (): boolean => pending === 0 && receipts.size === plan.workflows.length && queue.size === 0 && [...ledger.notifications.values()].every((n) => n.state.settledAt !== null && checks.payloadDueAt(n.eventId) === null) && ledger.outbox.length === 0;
   await scheduler.run({
     until: START + LONGEST_MS,
     isOver: () => violation !== null || (scheduler.now > START + 5_000 && isDone()),
@@ -185,6 +185,8 @@ export const simulate = async (plan: Plan, keepTrace = false): Promise<Outcome> 
       health.look(scheduler.now);
       pacer.plantTick();
       for (const n of ledger.notifications.values()) {
+        const payloadDueAt = checks.payloadDueAt(n.eventId);
+        if (payloadDueAt !== null && health.since(payloadDueAt, scheduler.now) > LATEST_DECISION_MS) report('what can be destroyed is destroyed in time', `${n.eventId} ${scheduler.now - payloadDueAt} ms late`);
         if (n.decideAt !== null && health.since(n.decideAt, scheduler.now) > LATEST_DECISION_MS) report('a decision is made soon after it is due', `${n.eventId} ${scheduler.now - n.decideAt} ms late`);
       }
     },
