@@ -63,7 +63,8 @@ const standingOf = (state: NotificationState, channel: Channel): string => {
 
 const nextOf = (state: NotificationState): TimelineView['next'] => {
   const polls = state.attempts.flatMap((one) => (one.nextPollAt === null ? [] : [{ at: one.nextPollAt, what: `${one.channel} status read` }]));
-  const decideAt = nextDecideAt(state);
+  // Once settled, what comes next is a destruction in a day or a year: nothing to wait for.
+  const decideAt = state.settledAt === null ? nextDecideAt(state) : null;
   const all = decideAt === null ? polls : [...polls, { at: decideAt, what: 'decision' }];
   return all.sort((one, other) => one.at - other.at)[0] ?? null;
 };

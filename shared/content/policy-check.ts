@@ -48,6 +48,7 @@ export const checkPolicy = (source: PolicySource): SourceProblem[] => {
   const reserves = source.steps.reduce((sum, step) => sum + step.reserve, 0);
   if (reserves >= source.expires_after) found.push({ path: ['expires_after'], problem: 'is not longer than the reserves of all steps together; lengthen it or shorten them' });
   if (source.reconcile_cap < source.reconcile_every) found.push({ path: ['reconcile_cap'], problem: 'is below reconcile_every; raise it' });
+  if (source.payload && source.payload.retry_window > source.retention) found.push({ path: ['payload', 'retry_window'], problem: 'is longer than retention, at which everything is destroyed; shorten it' });
   source.steps.forEach((step, index) => {
     for (const key of ['name', 'channel'] as const) {
       if (source.steps.findIndex((other) => other[key] === step[key]) < index) {

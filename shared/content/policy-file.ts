@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { DEFAULT_PAYLOAD_TERMS } from '../domain/policy.ts';
 import type { Policy, PolicyStep } from '../domain/policy.ts';
 import { checkPolicy } from './policy-check.ts';
 import { durationField, percentField } from './duration.ts';
@@ -43,6 +44,11 @@ const policySchema = z.strictObject({
   reconcile_every: durationField,
   reconcile_cap: durationField,
   retention: durationField,
+  payload: z.strictObject({
+    variables: z.enum(['submitted', 'settled', 'retention']).default(DEFAULT_PAYLOAD_TERMS.variables),
+    addresses: z.enum(['retry_window', 'retention']).default(DEFAULT_PAYLOAD_TERMS.addresses),
+    retry_window: durationField.default(DEFAULT_PAYLOAD_TERMS.retryWindowMs),
+  }).optional(),
   steps: z.array(stepSchema).min(1, 'must have at least one step'),
 });
 
@@ -81,6 +87,8 @@ const policyOf = (purpose: string, version: number, source: PolicySource): Polic
   reconcileEveryMs: source.reconcile_every,
   reconcileCapMs: source.reconcile_cap,
   retentionMs: source.retention,
+  // Left out where the file leaves it out: a default written in would change the content of versions that were published before.
+  ...(source.payload === undefined ? {} : { payload: { variables: source.payload.variables, addresses: source.payload.addresses, retryWindowMs: source.payload.retry_window } }),
   steps: source.steps.map(stepOf),
 });
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Channel } from '../domain/words.ts';
 import { canonicalText } from '../security/canonical.ts';
 
-/** What a variable may hold. `secret` ones may not stand in a subject, which shows on a locked screen. */
+/** What a variable may hold. `secret` ones may not stand in a subject, which shows on a locked screen, and are sealed apart, to be destroyed first. */
 export interface VariableRule { type: 'string' | 'url'; /** UTF-16 code units. */ max: number; secret?: boolean }
 
 export type Part = 'sms' | 'subject' | 'text' | 'html';

@@ -16,8 +16,8 @@ import { toAppend } from '../ledger/rows.ts';
 import type { NewNotification } from '../ledger/accept-group.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import type { Engine } from './engine.ts';
-import type { Addresses } from './payload.ts';
-import { renderFor, sealPart } from './payload.ts';
+import type { Addresses, Secrets } from './payload.ts';
+import { partVariables, renderFor, sealPart } from './payload.ts';
 import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
 import { logDecision } from './log-decision.ts';
@@ -104,7 +104,9 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   const expiresAt = request.expiresAt ?? now + policy.expiresAfterMs;
   const addresses: Addresses = { ref: recipient.ref, sms: recipient.sms, email: recipient.email, consent: recipient.consent.map((one) => one.reference), timeZone: recipient.timeZone, salt: engine.mint.salt() };
   const commitment = commitTo({ ref: recipient.ref, sms: recipient.sms, email: recipient.email }, addresses.salt);
-  const variables = sealPart(engine.ring, eventId, 'variables', request.variables(eventId));
+  const { secret, plain } = partVariables(request.variables(eventId), bound);
+  const variables = sealPart(engine.ring, eventId, 'variables', plain);
+  const secrets = Object.keys(secret).length === 0 ? null : sealPart(engine.ring, eventId, 'secrets', { values: secret, salt: engine.mint.salt() } satisfies Secrets);
   const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', addresses);
   const templateVersions = policy.steps.map((step, index) => ({ step: index, template: step.template, version: step.templateVersion }));
   // Only a basis that the policy itself names stands in clear: any other counts for nothing, and is the caller's own text.
@@ -117,9 +119,14 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     expires_at: expiresAt, recipient_commitment: commitment, consent_references: consentReferences, artifact_references: request.artifacts, request_id: request.requestId,
   });
   const intentHash = contentHash(intent);
-  const loaded = { eventId, state: emptyState(eventId), headHash: intentHash, locale: recipient.locale, requestedAt: now, recipient: sealedRecipient, variables, suppressed };
+  const loaded = { eventId, state: emptyState(eventId), headHash: intentHash, locale: recipient.locale, requestedAt: now, recipient: sealedRecipient, variables, secrets, suppressed };
   const decision = decide(
-    { kind: 'accept', intent: { region: recipient.region, requestedAt: now, expiresAt: request.expiresAt, barred: barredChannels(request, bound), recipientCommitment: commitment } },
+    {
+      kind: 'accept', intent: {
+        region: recipient.region, requestedAt: now, expiresAt: request.expiresAt, barred: barredChannels(request, bound), recipientCommitment: commitment,
+        payloadParts: secrets ? ['secrets', 'variables', 'addresses'] : ['variables', 'addresses'],
+      },
+    },
     loaded.state,
     {
       now, random: engine.random, policy, carriers: engine.carriers, eligibility: eligibilityOf(engine, loaded),
@@ -134,7 +141,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     tenant: request.tenant, idempotencyKey: request.idempotencyKey, requestFingerprint, purpose: policy.purpose, policyVersion: policy.version,
     templateVersions, region: recipient.region, locale: recipient.locale, urgency: policy.urgency, classification: policy.classification,
     requestedAt: now, expiresAt, retentionUntil: now + policy.retentionMs, recipientCommitment: commitment, consentReferences,
-    artifactReferences: request.artifacts, requestId: request.requestId, intent, intentHash, variables, presumed: suppressed,
+    artifactReferences: request.artifacts, requestId: request.requestId, intent, intentHash, variables, secrets, presumed: suppressed,
     recipient: { ...sealedRecipient, referencePrint: fingerprint(engine.ring, 'recipient-ref', recipient.ref), smsPrint: print('sms', recipient.sms), emailPrint: print('email', recipient.email) },
     ticket: request.ticket && {
       ...sealPart(engine.ring, eventId, 'ticket', request.ticket.sealed), category: request.ticket.category, region: request.ticket.region, locale: request.ticket.locale,

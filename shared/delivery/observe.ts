@@ -4,6 +4,13 @@ import type { Append } from '../ledger/rows.ts';
 import { seal } from '../security/sealing.ts';
 import type { Engine } from './engine.ts';
 
-/** Keeps the provider's own words beside the entry they led to: sealed, since they may quote an address or a text. */
-export const sealRaw = (engine: Engine, eventId: string, raw: RawAnswer | undefined) => (append: Append): Append =>
-  (raw === undefined ? append : withObservation(append, seal(engine.ring, JSON.stringify(raw), `${eventId}/observation`)));
+/**
+ * Keeps the provider's own words beside the entry they led to: sealed, since they may quote an address or a text. Where there are
+ * secrets only status and code are kept: an answer may quote the whole message, and would outlive what is destroyed with them.
+ */
+export const sealRaw = (engine: Engine, eventId: string, raw: RawAnswer | undefined) => (append: Append): Append => {
+  if (raw === undefined) return append;
+  const { text, ...codes } = raw;
+  const kept = text === undefined || append.after.payload?.parts.includes('secrets') ? codes : raw;
+  return withObservation(append, seal(engine.ring, JSON.stringify(kept), `${eventId}/observation`));
+};

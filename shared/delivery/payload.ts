@@ -3,6 +3,7 @@ import { parseAttemptKey } from '../domain/words.ts';
 import type { PolicyStep } from '../domain/policy.ts';
 import { open } from '../security/sealing.ts';
 import { seal } from '../security/sealing.ts';
+import { commitTo } from '../security/commitment.ts';
 import type { Sealed } from '../security/sealing.ts';
 import type { KeyRing } from '../security/key-ring.ts';
 import { renderAttempt } from '../content/render-attempt.ts';
@@ -15,6 +16,19 @@ import { templateKey } from './versions.ts';
 export interface Addresses { ref: string; sms: string | null; email: string | null; consent: string[]; timeZone: string | null; salt: string }
 
 const context = (eventId: string, part: string): string => `${eventId}/${part}`;
+
+/**
+ * The secret variables, sealed as a part of their own. The salt goes into the hash of every message rendered from them: once both are
+ * destroyed, nobody can find a short code again by trying which one gives the hash in the ledger.
+ */
+export interface Secrets { values: Record<string, string>; salt: string }
+
+/** Parts variables into those that a template of the purpose marks as secret, and the rest. */
+export const partVariables = (variables: Readonly<Record<string, string>>, bound: BoundVersions): { secret: Record<string, string>; plain: Record<string, string> } => {
+  const marked = new Set([...bound.templates.values()].flatMap((template) => Object.keys(template.variables).filter((name) => template.variables[name]?.secret)));
+  const only = (secret: boolean) => Object.fromEntries(Object.entries(variables).filter(([name]) => marked.has(name) === secret));
+  return { secret: only(true), plain: only(false) };
+};
 
 /** Seals a part of a payload for one event; a box of another event or part does not open. */
 export const sealPart = (ring: KeyRing, eventId: string, part: string, value: unknown): Sealed => seal(ring, JSON.stringify(value), context(eventId, part));
@@ -32,15 +46,18 @@ export type RenderedAttempt = RenderResult | { ok: false; reason: 'payload_destr
  */
 export const renderFor = (renderer: Renderer, loaded: Loaded, bound: BoundVersions, planned: { step: PolicyStep; attemptKey: AttemptKey; plannedAt: number }): RenderedAttempt => {
   const { step, attemptKey, plannedAt } = planned;
-  if (!loaded.recipient || !loaded.variables) return { ok: false, reason: 'payload_destroyed', problem: 'the sealed payload was destroyed' };
+  const lacksSecrets = loaded.secrets === null && loaded.state.payload?.parts.includes('secrets') === true;
+  if (!loaded.recipient || !loaded.variables || lacksSecrets) return { ok: false, reason: 'payload_destroyed', problem: 'the sealed payload was destroyed' };
   const addresses = openPart<Addresses>(renderer.ring, loaded.eventId, 'recipient', loaded.recipient);
   const to = addresses[step.channel];
   const template = bound.templates.get(templateKey(step.template, step.templateVersion));
   if (to === null || !template) return { ok: false, reason: 'no_address', problem: `no ${step.channel} address` };
-  return renderAttempt({
-    template, channel: step.channel, locale: loaded.locale, variables: openPart(renderer.ring, loaded.eventId, 'variables', loaded.variables),
-    to, sender: renderer.sender, attemptKey, plannedAt,
+  const variables = openPart<Record<string, string>>(renderer.ring, loaded.eventId, 'variables', loaded.variables);
+  const secrets = loaded.secrets && openPart<Secrets>(renderer.ring, loaded.eventId, 'secrets', loaded.secrets);
+  const rendered = renderAttempt({
+    template, channel: step.channel, locale: loaded.locale, variables: { ...variables, ...secrets?.values }, to, sender: renderer.sender, attemptKey, plannedAt,
   });
+  return rendered.ok && secrets ? { ...rendered, hash: commitTo(rendered.hash, secrets.salt) } : rendered;
 };
 
 /** The address an attempt goes to; null once erased. */

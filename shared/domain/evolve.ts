@@ -1,7 +1,7 @@
 import type { AttemptKey, Instant } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { emptyState } from './state.ts';
-import type { Stamped, Transition } from './transitions.ts';
+import type { PayloadBound, Stamped, Transition } from './transitions.ts';
 import type { ReasonCode } from './reasons.ts';
 import type { AttemptTransition, Patch } from './evolve-attempt.ts';
 import { evolveAttempt, plannedAttempt, setFree } from './evolve-attempt.ts';
@@ -20,18 +20,24 @@ const startStep = (state: NotificationState, index: number): NotificationState =
   ...state, steps: state.steps.map((step, at) => (at === index ? { ...step, phase: 'started', reason: null } : step)),
 });
 
+const payloadOf = (bound: PayloadBound | undefined): Pick<NotificationState, 'payload'> => (bound === undefined ? {} : {
+  payload: {
+    parts: bound.parts, variables: bound.variables, addresses: bound.addresses, retryWindowMs: bound.retry_window_ms, retentionUntil: bound.retention_until, destroyed: {},
+  },
+});
+
 const evolveNotification = (state: NotificationState, at: Instant, t: Transition): NotificationState | null => {
   switch (t.kind) {
     case 'NotificationAccepted':
       return {
         ...state, purpose: t.details.purpose, policyVersion: t.details.policy_version, strategy: t.details.strategy,
         requestedAt: t.details.requested_at, expiresAt: t.details.expires_at, reconcileUntil: t.details.reconcile_until,
-        steps: t.details.steps.map((channel) => ({ channel, phase: 'waiting', reason: null })),
+        steps: t.details.steps.map((channel) => ({ channel, phase: 'waiting', reason: null })), ...payloadOf(t.details.payload),
       };
     case 'PolicyRejected':
       return {
         ...state, purpose: t.details.purpose, policyVersion: t.details.policy_version, requestedAt: t.details.requested_at,
-        expiresAt: t.details.expires_at, reconcileUntil: t.details.expires_at, rejected: t.details.reason, settledAt: at,
+        expiresAt: t.details.expires_at, reconcileUntil: t.details.expires_at, rejected: t.details.reason, settledAt: at, ...payloadOf(t.details.payload),
       };
     case 'StepSkipped':
       return { ...state, steps: state.steps.map((step, index) => (index === t.details.step ? { ...step, phase: 'skipped', reason: t.details.reason } : step)) };
@@ -58,6 +64,9 @@ const evolveNotification = (state: NotificationState, at: Instant, t: Transition
       return dropWaiting({ ...state, expired: true }, 'expired');
     case 'NotificationSettled':
       return dropWaiting({ ...state, settledAt: at }, 'superseded');
+    case 'PayloadDestroyed':
+      if (!state.payload) return state;
+      return { ...state, payload: { ...state.payload, destroyed: { ...state.payload.destroyed, ...Object.fromEntries(t.details.parts.map((part) => [part, at])) } } };
     default:
       return null;
   }

@@ -11,6 +11,7 @@ import {
   tellCorrected, tellPlanned, tellRenderFailed, tellResubmission, tellUnknown, tellWithdrawn,
 } from './explain-attempt.ts';
 import { tellPaused, tellResumed, tellRetried } from './explain-operator.ts';
+import { tellDestroyed } from './explain-payload.ts';
 import type { Moment } from './explain-words.ts';
 import { attemptName, BARRED, channelName, instant, listed, policyName, reasonText, sentence, waitingChannels } from './explain-words.ts';
 
@@ -72,6 +73,7 @@ const tell = (t: Transition, moment: Moment): string | null => {
     case 'NotificationClosed': return tellClosed(t, moment);
     case 'NotificationExpired': return tellExpired(moment);
     case 'NotificationSettled': return `the notification settled at ${instant(at)} as *${t.details.status}*`;
+    case 'PayloadDestroyed': return tellDestroyed(t.details, moment);
     case 'AttemptQueued':
     case 'AttemptRequeued':
     case 'SubmissionStarted':

@@ -1,7 +1,9 @@
-import type { AttemptKey, Channel, Instant } from './words.ts';
+import type { AttemptKey, Channel, Instant, PayloadPart } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { currentAttempt, hasFailed, isLive, isReconciling, isUnsubmitted, mayBeSent } from './state.ts';
 import type { Policy } from './policy.ts';
+import { DEFAULT_PAYLOAD_TERMS } from './policy.ts';
+import type { Transition } from './transitions.ts';
 import type { Work } from './work.ts';
 import type { ReasonCode } from './reasons.ts';
 import { endBarred, nextToStart, skipBarred } from './eligibility.ts';
@@ -10,6 +12,7 @@ import { planStep, queueAttempt } from './plan-attempt.ts';
 import { outcomeUnknown } from './submissions.ts';
 import { lapse, mayResubmit, resubmitDue, takeBackQueued } from './resubmission.ts';
 import { requeueInstant } from './clocks.ts';
+import { destroyDue, nextDestructionAt } from './payload-lifetime.ts';
 import { publicStatus } from './status.ts';
 
 /** What intake hands over: no address, no text; whether a channel can be used, and why not, was found out before. */
@@ -22,7 +25,16 @@ export interface Intent {
   barred: Partial<Record<Channel, ReasonCode>>;
   /** Salted commitment to the recipient. */
   recipientCommitment: string;
+  /** The parts that were sealed; without them, none is destroyed by time. */
+  payloadParts?: PayloadPart[];
 }
+
+/** What the entry says of the payload: the terms of its policy version, bound for life. */
+const payloadBound = (policy: Policy, { payloadParts, requestedAt }: Intent): Pick<Extract<Transition, { kind: 'NotificationAccepted' }>['details'], 'payload'> => {
+  if (payloadParts === undefined) return {};
+  const { variables, addresses, retryWindowMs } = policy.payload ?? DEFAULT_PAYLOAD_TERMS;
+  return { payload: { parts: payloadParts, variables, addresses, retry_window_ms: retryWindowMs, retention_until: requestedAt + policy.retentionMs } };
+};
 
 /** The shortest expiry under which the policy's first step and the reserves of the later ones fit. */
 export const shortestExpiryMs = (policy: Policy): number =>
@@ -32,8 +44,11 @@ export const shortestExpiryMs = (policy: Policy): number =>
 export const accept = (work: Work, intent: Intent): void => {
   const { policy } = work.input;
   const expiresAt = intent.expiresAt ?? intent.requestedAt + policy.expiresAfterMs;
-  const common = { purpose: policy.purpose, policy_version: policy.version, requested_at: intent.requestedAt, expires_at: expiresAt, recipient_commitment: intent.recipientCommitment };
-  if (!policy.regions[intent.region]) return work.emit({ kind: 'PolicyRejected', details: { reason: 'region', ...common } });
+  const common = { purpose: policy.purpose, policy_version: policy.version, requested_at: intent.requestedAt, expires_at: expiresAt, recipient_commitment: intent.recipientCommitment, ...payloadBound(policy, intent) };
+  if (!policy.regions[intent.region]) {
+    work.emit({ kind: 'PolicyRejected', details: { reason: 'region', ...common } });
+    return destroyDue(work);
+  }
   work.emit({
     kind: 'NotificationAccepted',
     details: {
@@ -120,8 +135,8 @@ const isOver = (state: NotificationState): boolean => {
   return attempt !== null && (attempt.state === 'delivered' || hasFailed(attempt) || !awaitsDeadline(attempt));
 };
 
-/** Applies every rule whose instant has come, until none is left. While paused, those that only record and end. */
-export const advance = (work: Work): void => {
+/** Applies every rule that moves an open notification and whose instant has come. While paused, those that only record and end. */
+const move = (work: Work): void => {
   let before: number;
   do {
     before = work.state.version;
@@ -140,6 +155,12 @@ export const advance = (work: Work): void => {
   if (isOver(work.state)) work.emit({ kind: 'NotificationSettled', details: { status: statusOnceSettled(work.state) } });
 };
 
+/** Applies every rule whose instant has come, until none is left; then destroys what nothing needs any more, also once settled. */
+export const advance = (work: Work): void => {
+  move(work);
+  destroyDue(work);
+};
+
 const statusOnceSettled = (state: NotificationState) => publicStatus({ ...state, settledAt: state.settledAt ?? 0 });
 
 /** When something may be started because of an attempt; never while paused. */
@@ -151,12 +172,12 @@ const actedOnAt = (state: NotificationState, attempt: AttemptState): (Instant | 
 ];
 
 /**
- * The next instant at which a decision may be due; null once settled. Always later than the instant at which the state was
+ * The next instant at which a decision may be due; once settled, only a part of the payload may be. Always later than the instant at which the state was
  * last advanced.
  */
 export const nextDecideAt = (state: NotificationState): Instant | null => {
-  if (state.settledAt !== null || state.rejected || state.version === 0) return null;
-  const instants: (Instant | null)[] = [canExpire(state) ? state.expiresAt : null];
+  if (state.settledAt !== null || state.rejected || state.version === 0) return nextDestructionAt(state);
+  const instants: (Instant | null)[] = [canExpire(state) ? state.expiresAt : null, nextDestructionAt(state)];
   for (const attempt of state.attempts) {
     if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);
     if (isReconciling(attempt)) instants.push(state.reconcileUntil);

@@ -35,6 +35,22 @@ export interface PolicyStep {
   requeueAfterMs: number;
 }
 
+/**
+ * How long the parts of a payload are kept. Secrets leave no choice: they go as soon as no submission can be started any more.
+ * No other part ever goes before that.
+ */
+export interface PayloadTerms {
+  /** `submitted`: with the secrets. `settled`: once the notification has settled as well. `retention`: until the policy's retention is over. */
+  variables: 'submitted' | 'settled' | 'retention';
+  /** `retry_window`: until settled, no dead letter is open and the window is over. `retention`: until the policy's retention is over. */
+  addresses: 'retry_window' | 'retention';
+  /** From settling on. */
+  retryWindowMs: number;
+}
+
+/** What holds where a policy says nothing of it. */
+export const DEFAULT_PAYLOAD_TERMS: PayloadTerms = { variables: 'retention', addresses: 'retry_window', retryWindowMs: 24 * 3_600_000 };
+
 /** One immutable, numbered version of a policy. */
 export interface Policy {
   purpose: string;
@@ -51,5 +67,7 @@ export interface Policy {
   reconcileEveryMs: number;
   reconcileCapMs: number;
   retentionMs: number;
+  /** `DEFAULT_PAYLOAD_TERMS` where it is left out. */
+  payload?: PayloadTerms;
   steps: PolicyStep[];
 }

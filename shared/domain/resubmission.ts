@@ -2,7 +2,7 @@ import type { Instant } from './words.ts';
 import type { OnUnknown, PolicyStep } from './policy.ts';
 import type { ReasonCode } from './reasons.ts';
 import type { AttemptState, NotificationState } from './state.ts';
-import { isUnsubmitted, mayBeSent } from './state.ts';
+import { hasLostPayload, isUnsubmitted, mayBeSent } from './state.ts';
 import type { Work } from './work.ts';
 import { requeueInstant, retryInstant } from './clocks.ts';
 import { firstPoll } from './polling.ts';
@@ -38,7 +38,7 @@ export const replayInstant = (work: Work, attempt: AttemptState): Instant | null
 /** Whether policy may submit an unknown attempt again now, as far as the state tells: not while its deadline waits for a look. */
 export const mayResubmit = (state: NotificationState, attempt: AttemptState): boolean =>
   attempt.state === 'submitted_unknown' && attempt.settledAt === null && !attempt.superseded && !attempt.held && attempt.lookUntil === null
-  && !state.closed && !state.paused && !state.expired;
+  && !state.closed && !state.paused && !state.expired && !hasLostPayload(state);
 
 /** Takes an unknown attempt back to its queue, for another submission under the same key. */
 export const planResubmission = (work: Work, attempt: AttemptState, basis: { reason: 'replay' | 'absent'; until: Instant }): void => {

@@ -1,6 +1,6 @@
 import type { AttemptKey, Instant } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
-import { findAttempt, hasFailed, isLive } from './state.ts';
+import { findAttempt, hasFailed, hasLostPayload, isLive, isPastExpiry } from './state.ts';
 import type { Eligibility } from './eligibility.ts';
 import type { RetryMeans } from './transitions.ts';
 import type { Work } from './work.ts';
@@ -26,10 +26,14 @@ export type RetryRefusal =
   /** Unknown, and its provider can neither be asked for it nor drop a duplicate. */
   | 'not_resolvable'
   /** Unknown, and the grace for hearing more of it is over. */
-  | 'grace_ended';
+  | 'grace_ended'
+  /** What it would be rendered from was destroyed. */
+  | 'payload_destroyed';
 
 /** Under way, or with something of it at its provider. */
 const mayReach = (attempt: AttemptState): boolean => isLive(attempt) || attempt.state === 'submitted' || attempt.state === 'submitted_unknown';
+
+const lost = (state: NotificationState): RetryRefusal | null => (hasLostPayload(state) ? 'payload_destroyed' : null);
 
 /**
  * Whether that attempt may be retried at `now`, and why not. Due rules were applied before. Looking for an unknown one sends
@@ -39,26 +43,26 @@ export const retryRefusal = (state: NotificationState, key: AttemptKey, now: Ins
   const attempt = findAttempt(state, key);
   if (!attempt) return 'no_such_attempt';
   if (state.closed) return 'closed';
-  if (state.expired || now >= state.expiresAt) return 'expired';
+  if (state.expired || isPastExpiry(state, now)) return 'expired';
   if (state.paused) return 'paused';
   const others = state.attempts.filter((other) => other !== attempt);
   if (!overrides.evenIfDelivered && state.attempts.some((one) => one.state === 'delivered')) return 'delivered';
   if (others.some((other) => other.channel === attempt.channel && other.sequence > attempt.sequence)) return 'not_newest';
   if (!overrides.acceptDuplicate && attempt.superseded && others.some(mayReach)) return 'superseded';
-  const barred = (overrides.eligibility?.(attempt.channel) ?? null) !== null;
-  if (attempt.state !== 'submitted_unknown' && hasFailed(attempt)) return barred ? 'suppressed' : null;
+  const sendingRefused = (overrides.eligibility?.(attempt.channel) ?? null) !== null ? 'suppressed' : lost(state);
+  if (attempt.state !== 'submitted_unknown' && hasFailed(attempt)) return sendingRefused;
   if (attempt.state !== 'submitted_unknown') return isLive(attempt) ? 'still_live' : 'not_failed';
   if (attempt.settledAt !== null) return 'grace_ended';
   if (attempt.canLookUp) return null;
-  if (attempt.replayWithinMs === null || attempt.superseded) return 'not_resolvable';
-  return barred ? 'suppressed' : null;
+  return attempt.replayWithinMs === null || attempt.superseded ? 'not_resolvable' : sendingRefused;
 };
 
 /** A definite failure is tried anew; what is unknown keeps its key, and goes only through replay or look-up. Null: neither is left. */
 const meansFor = (work: Work, attempt: AttemptState): RetryMeans | null => {
   if (hasFailed(attempt)) return 'new_attempt';
   const until = replayUntil(work, attempt);
-  if (until !== null && work.input.now < until && !attempt.superseded && work.input.eligibility(attempt.channel) === null) return 'replay';
+  const maySend = work.input.eligibility(attempt.channel) === null && !hasLostPayload(work.state);
+  if (until !== null && work.input.now < until && !attempt.superseded && maySend) return 'replay';
   return attempt.canLookUp ? 'look_up' : null;
 };
 

@@ -1,4 +1,5 @@
-import type { AttemptKey, AttemptStateName, Channel, EventId, Instant, Outcome } from './words.ts';
+import type { AttemptKey, AttemptStateName, Channel, EventId, Instant, Outcome, PayloadPart } from './words.ts';
+import type { PayloadTerms } from './policy.ts';
 import type { Capabilities, ProviderName } from './provider-answers.ts';
 import type { ReasonCode } from './reasons.ts';
 
@@ -78,6 +79,9 @@ export interface AttemptState {
   reason: ReasonCode | null;
 }
 
+/** The sealed parts of a notification, how long each is kept, and which are gone since when. */
+export interface PayloadState extends PayloadTerms { parts: PayloadPart[]; retentionUntil: Instant; destroyed: Partial<Record<PayloadPart, Instant>> }
+
 /** The fold of a notification's ledger. Plain JSON. */
 export interface NotificationState {
   eventId: EventId;
@@ -96,6 +100,8 @@ export interface NotificationState {
   steps: StepState[];
   attempts: AttemptState[];
   settledAt: Instant | null;
+  /** Absent where the acceptance named no parts. */
+  payload?: PayloadState;
 }
 
 /** The state before the first entry. */
@@ -130,6 +136,16 @@ export const currentAttempt = (state: NotificationState): AttemptState | null =>
 
 /** Whether that attempt ended in a way that lets the next step start at once; a delivery corrected later re-triggers nothing. */
 export const failedFirsthand = (attempt: AttemptState): boolean => hasFailed(attempt) && !attempt.corrected;
+
+/** A part of the payload was destroyed: no message can be counted on to be rendered any more. */
+export const hasLostPayload = (state: NotificationState): boolean => state.payload !== undefined && Object.keys(state.payload.destroyed).length > 0;
+
+/**
+ * Whether expiry is past: by this clock, or by the ledger's own word. What was destroyed at expiry was destroyed by a clock that may
+ * have been a little ahead of this one, and nothing can be sent from then on.
+ */
+export const isPastExpiry = (state: NotificationState, now: Instant): boolean =>
+  now >= state.expiresAt || Object.values(state.payload?.destroyed ?? {}).some((at) => at >= state.expiresAt);
 
 /** The attempt with that key; null where there is none. */
 export const findAttempt = (state: NotificationState, key: AttemptKey): AttemptState | null =>

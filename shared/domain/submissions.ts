@@ -1,7 +1,7 @@
 import type { AttemptKey } from './words.ts';
 import type { SubmitResult } from './provider-answers.ts';
 import type { AttemptState, NotificationState } from './state.ts';
-import { findAttempt, mayBeSent } from './state.ts';
+import { findAttempt, isPastExpiry, mayBeSent } from './state.ts';
 import type { Work } from './work.ts';
 import { retryInstant } from './clocks.ts';
 import type { DeadLetterReason } from './plan-attempt.ts';
@@ -67,7 +67,7 @@ const notProcessed = (work: Work, attempt: AttemptState, reason: ReasonCode, ret
   const step = work.stepFor(attempt);
   const { superseded, key, submissions } = attempt;
   const maybeSent = isElsewhereUnknown(attempt, submissions);
-  const over = superseded ? 'superseded' : work.state.closed ? 'closed' : now >= work.state.expiresAt ? 'expired' : null;
+  const over = superseded ? 'superseded' : work.state.closed ? 'closed' : isPastExpiry(work.state, now) ? 'expired' : null;
   if (over !== null && maybeSent) return withdraw(work, attempt, over, true);
   if (over !== null) return work.emit({ kind: over === 'expired' ? 'AttemptExpired' : 'AttemptCancelled', details: { attempt: key, reason: over } });
   if (submissions >= step.transportRetry.maxSubmissions) return deadLetter(work, attempt, 'retries_exhausted', maybeSent);

@@ -1,7 +1,7 @@
-import type { AttemptKey, Channel, Instant, Outcome, PublicStatus } from './words.ts';
+import type { AttemptKey, Channel, Instant, Outcome, PayloadPart, PublicStatus } from './words.ts';
 import type { Capabilities, ProviderName } from './provider-answers.ts';
 import type { ReasonCode } from './reasons.ts';
-import type { OnUnknown } from './policy.ts';
+import type { OnUnknown, PayloadTerms } from './policy.ts';
 
 type Of<Kind extends string, Details> = { kind: Kind; details: Details };
 type About<Kind extends string, Details = unknown> = Of<Kind, { attempt: AttemptKey } & Details>;
@@ -12,6 +12,11 @@ export interface RestsOn { attempt: AttemptKey; class: 'pending' | 'accepted' | 
 /** By what an operator's retry goes: a new attempt after a definite failure; replay or look-up of one whose fate is unknown. */
 export type RetryMeans = 'new_attempt' | 'replay' | 'look_up';
 
+/** Which parts were sealed, and how long each is kept; absent in entries from before parts had a lifetime: nothing of those is destroyed by time. */
+export interface PayloadBound {
+  parts: PayloadPart[]; variables: PayloadTerms['variables']; addresses: PayloadTerms['addresses']; retry_window_ms: number; retention_until: Instant;
+}
+
 /**
  * The ledger's entries, past tense, with the details exactly as they are stored: codes, ids and instants, never an address, a
  * text or a secret. `evolve` needs nothing beside them, so every instant that a later decision rests on stands here.
@@ -19,9 +24,9 @@ export type RetryMeans = 'new_attempt' | 'replay' | 'look_up';
 export type Transition =
   | Of<'NotificationAccepted', {
     purpose: string; policy_version: number; strategy: 'escalate' | 'all'; urgency: string; region: string;
-    requested_at: Instant; expires_at: Instant; reconcile_until: Instant; steps: Channel[]; recipient_commitment: string;
+    requested_at: Instant; expires_at: Instant; reconcile_until: Instant; steps: Channel[]; recipient_commitment: string; payload?: PayloadBound;
   }>
-  | Of<'PolicyRejected', { reason: ReasonCode; purpose: string; policy_version: number; requested_at: Instant; expires_at: Instant; recipient_commitment: string }>
+  | Of<'PolicyRejected', { reason: ReasonCode; purpose: string; policy_version: number; requested_at: Instant; expires_at: Instant; recipient_commitment: string; payload?: PayloadBound }>
   | Of<'StepSkipped', { step: number; channel: Channel; reason: ReasonCode }>
   | Of<'FallbackClaimed', { from_step: number; to_step: number; channel: Channel; cause: 'deadline' | 'attempt_failed'; rests_on: RestsOn | null }>
   | About<'AttemptPlanned', {
@@ -68,7 +73,9 @@ export type Transition =
   | Of<'NotificationResumed', { reason: string }>
   | Of<'NotificationClosed', { reason: string; in_flight: boolean }>
   | Of<'NotificationExpired', { reason: ReasonCode }>
-  | Of<'NotificationSettled', { status: PublicStatus }>;
+  | Of<'NotificationSettled', { status: PublicStatus }>
+  /** Written with the append that destroys the boxes of these parts: they can be read no more, and nothing can be rendered from them. */
+  | Of<'PayloadDestroyed', { parts: PayloadPart[] }>;
 
 export type TransitionKind = Transition['kind'];
 

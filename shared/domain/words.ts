@@ -38,6 +38,9 @@ export type AttemptStateName =
   | 'planned' | 'queued' | 'submitting' | 'submitted' | 'submitted_unknown' | 'delivered' | 'undelivered' | 'rejected'
   | 'suppressed' | 'render_failed' | 'dead_lettered' | 'expired' | 'cancelled' | 'shadowed';
 
+/** A part of a payload, sealed by itself and with a lifetime of its own: secret variables, the other variables, where the recipient is reached. */
+export type PayloadPart = 'secrets' | 'variables' | 'addresses';
+
 /** What is known of an attempt's fate, normalized over all providers. `unknown` means no evidence. */
 export type Outcome = 'pending' | 'accepted' | 'delivered' | 'undelivered' | 'rejected' | 'suppressed' | 'unknown';
 

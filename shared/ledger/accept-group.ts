@@ -1,5 +1,6 @@
 import type { Database, Statement } from './database.ts';
 import { isDatabaseAway } from './database.ts';
+import type { PayloadPart } from '../domain/words.ts';
 import type { Append, SealedBox } from './rows.ts';
 import { COLUMNS, INSERT_ROWS, gather } from './append-group.ts';
 import { suppressedOf } from './load.ts';
@@ -29,6 +30,8 @@ export interface NewNotification {
   intent: string;
   intentHash: Uint8Array;
   variables: SealedBox;
+  /** Null where there are none. */
+  secrets: SealedBox | null;
   recipient: SealedBox & { referencePrint: Uint8Array; smsPrint: Uint8Array | null; emailPrint: Uint8Array | null };
   /** What of the recipient was taken to be suppressed when it was decided on, as `Loaded` has it. */
   presumed: readonly string[];
@@ -66,9 +69,9 @@ states AS (
   SELECT i.event_id, i.version, i.head_hash, i.state, i.status, i.decide_at, i.updated_at
     FROM jsonb_to_recordset($1::jsonb->'state') AS i(${COLUMNS.state}) JOIN won USING (event_id)),
 recipients AS (
-  INSERT INTO recipient (event_id, reference_print, sms_print, email_print, key_id, box)
-  SELECT r.event_id, r.reference_print, r.sms_print, r.email_print, r.key_id, r.box
-    FROM jsonb_to_recordset($1::jsonb->'recipients') AS r(event_id text, reference_print bytea, sms_print bytea, email_print bytea, key_id text, box bytea) JOIN won USING (event_id)),
+  INSERT INTO recipient (event_id, reference_print, sms_print, email_print, key_id, box, erased_at)
+  SELECT r.event_id, r.reference_print, r.sms_print, r.email_print, r.key_id, r.box, r.erased_at
+    FROM jsonb_to_recordset($1::jsonb->'recipients') AS r(event_id text, reference_print bytea, sms_print bytea, email_print bytea, key_id text, box bytea, erased_at timestamptz) JOIN won USING (event_id)),
 tickets AS (
   INSERT INTO ticket (event_id, category, region, locale, queue, urgency, received_at, retention_until, receipt_token_hash, key_id, box)
   SELECT t.event_id, t.category, t.region, t.locale, t.queue, t.urgency, t.received_at, t.retention_until, t.receipt_token_hash, t.key_id, t.box
@@ -99,9 +102,19 @@ const notificationRow = (one: NewNotification) => ({
   presumed: one.presumed,
 });
 
+/** What the first append destroys already, for it is refused or nobody can be reached, is never written: only that it was there. */
+const boxColumns = ({ rows }: Append, part: PayloadPart, { sealed, goneAt }: { sealed: SealedBox; goneAt: string }) => {
+  const gone = rows.destroyed.find((one) => one.part === part);
+  return gone ? { key_id: null, box: null, [goneAt]: gone.at } : { key_id: sealed.keyId, box: toHexBytes(sealed.box), [goneAt]: null };
+};
+
+const partRows = ({ append, variables, secrets }: NewNotification) =>
+  ([['variables', variables], ['secrets', secrets]] as const).flatMap(([part, sealed]) =>
+    (sealed === null ? [] : [{ event_id: append.eventId, part, ...boxColumns(append, part, { sealed, goneAt: 'destroyed_at' }) }]));
+
 const recipientRow = ({ append, recipient: r }: NewNotification) => ({
   event_id: append.eventId, reference_print: toHexBytes(r.referencePrint), sms_print: r.smsPrint && toHexBytes(r.smsPrint),
-  email_print: r.emailPrint && toHexBytes(r.emailPrint), key_id: r.keyId, box: toHexBytes(r.box),
+  email_print: r.emailPrint && toHexBytes(r.emailPrint), ...boxColumns(append, 'addresses', { sealed: r, goneAt: 'erased_at' }),
 });
 
 const ticketRows = ({ append, ticket, requestedAt, retentionUntil }: NewNotification) => (ticket === null ? [] : [{
@@ -114,7 +127,7 @@ const acceptGroup = async (db: Database, group: NewNotification[]): Promise<Acce
   const gathered = gather(group.map((one) => one.append));
   const won = await db.query<{ event_id: string }>(ACCEPT, [JSON.stringify({
     ...gathered,
-    payloads: group.map(({ append, variables }) => ({ event_id: append.eventId, part: 'variables', key_id: variables.keyId, box: toHexBytes(variables.box) })),
+    payloads: group.flatMap(partRows),
     notifications: group.map(notificationRow), recipients: group.map(recipientRow), tickets: group.flatMap(ticketRows),
   })]);
   const ids = new Set(won.map((row) => row.event_id));

@@ -11,8 +11,9 @@ export const COLUMNS = {
     reason_by text, decision_deadline_at timestamptz, planned_at timestamptz, queued_at timestamptz, submitted_at timestamptz,
     settled_at timestamptz, next_poll_at timestamptz`,
   outbox: 'event_id text, attempt_key text, channel text, generation integer, not_before_at timestamptz',
-  payloads: 'event_id text, part text, key_id text, box bytea',
+  payloads: 'event_id text, part text, key_id text, box bytea, destroyed_at timestamptz',
   suppressions: 'event_id text, channel text, sender bytea, reason text, source text, at timestamptz, actor text, attempt_key text',
+  destroyed: 'event_id text, part text, at timestamptz',
 } as const;
 
 /** The inserts that append and accept have in common, for those events that `won`. */
@@ -31,8 +32,8 @@ dead AS (
     FROM jsonb_to_recordset($1::jsonb->'dead_letters') AS d(event_id text, attempt_key text, channel text, reason text, created_at timestamptz)
     JOIN won USING (event_id) ON CONFLICT (attempt_key) WHERE resolved_at IS NULL DO NOTHING),
 payloads AS (
-  INSERT INTO sealed_payload (event_id, part, key_id, box)
-  SELECT p.event_id, p.part, p.key_id, p.box
+  INSERT INTO sealed_payload (event_id, part, key_id, box, destroyed_at)
+  SELECT p.event_id, p.part, p.key_id, p.box, p.destroyed_at
     FROM jsonb_to_recordset($1::jsonb->'payloads') AS p(${COLUMNS.payloads}) JOIN won USING (event_id)
   ON CONFLICT (event_id, part) DO NOTHING),
 attempts AS (
@@ -45,6 +46,17 @@ attempts AS (
     state = EXCLUDED.state, provider_message_id = EXCLUDED.provider_message_id, outcome = EXCLUDED.outcome, reason = EXCLUDED.reason,
     reason_by = EXCLUDED.reason_by, queued_at = EXCLUDED.queued_at, submitted_at = EXCLUDED.submitted_at, settled_at = EXCLUDED.settled_at,
     next_poll_at = EXCLUDED.next_poll_at, poll_leased_until = NULL)`;
+
+// What the entry says is gone is gone with it, or neither is. The prints of a recipient stay: an erasure has to find what else there is.
+const DESTROY = `
+destroyed_parts AS (
+  UPDATE sealed_payload p SET key_id = NULL, box = NULL, destroyed_at = d.at
+    FROM jsonb_to_recordset($1::jsonb->'destroyed') AS d(${COLUMNS.destroyed}) JOIN won USING (event_id)
+   WHERE p.event_id = d.event_id AND p.part = d.part AND p.box IS NOT NULL),
+destroyed_addresses AS (
+  UPDATE recipient r SET key_id = NULL, box = NULL, erased_at = d.at
+    FROM jsonb_to_recordset($1::jsonb->'destroyed') AS d(${COLUMNS.destroyed}) JOIN won USING (event_id)
+   WHERE r.event_id = d.event_id AND d.part = 'addresses' AND r.box IS NOT NULL)`;
 
 // A submission starts only where its destination was not suppressed since it was decided on (see `tocsin_barred_starts`): whoever finds it
 // so has lost a race like any other, and decides again.
@@ -74,6 +86,7 @@ observations AS (
   INSERT INTO observation_raw (event_id, version, at, key_id, box)
   SELECT r.event_id, r.version, r.at, r.key_id, r.box
     FROM jsonb_to_recordset($1::jsonb->'observations') AS r(event_id text, version integer, at timestamptz, key_id text, box bytea) JOIN won USING (event_id)),
+${DESTROY},
 ${INSERT_ROWS}
 SELECT event_id FROM won`,
 };
@@ -89,6 +102,7 @@ export const gather = (appends: readonly Append[]): Record<string, unknown> => (
   payloads: appends.flatMap((append) => append.rows.payloads),
   starts: appends.flatMap((append) => append.rows.starts),
   suppressions: appends.flatMap((append) => append.rows.suppressions),
+  destroyed: appends.flatMap((append) => append.rows.destroyed),
 });
 
 /**

@@ -15,12 +15,15 @@ export interface Loaded {
   variables: SealedBox | null;
   /** What of its recipient is suppressed: `channel:sender`, the sender's print in hex, or nothing for every sender. */
   suppressed: readonly string[];
+  /** Null also where there were none. */
+  secrets: SealedBox | null;
 }
 
 interface Row {
   event_id: string; state: NotificationState; head_hash: Buffer; locale: string; requested_at: Date;
   recipient_key: string | null; recipient_box: Buffer | null; variables_key: string | null; variables_box: Buffer | null;
   suppressed: string[];
+  secrets_key: string | null; secrets_box: Buffer | null;
 }
 
 /** What of a recipient is suppressed, as `Loaded` has it; `from` names tenant and fingerprints. Two probes of one index. */
@@ -30,11 +33,12 @@ export const suppressedOf = (from: { tenant: string; sms: string; email: string 
        AND x.address_print = CASE x.channel WHEN 'sms' THEN ${from.sms} ELSE ${from.email} END)`;
 
 export const LOADED_COLUMNS = `s.event_id, s.state, s.head_hash, n.locale, n.requested_at, r.key_id AS recipient_key, r.box AS recipient_box,
-  p.key_id AS variables_key, p.box AS variables_box,
+  p.key_id AS variables_key, p.box AS variables_box, q.key_id AS secrets_key, q.box AS secrets_box,
   ${suppressedOf({ tenant: 'n.tenant', sms: 'r.sms_print', email: 'r.email_print' })} AS suppressed`;
 export const LOADED_JOINS = `JOIN notification n ON n.event_id = s.event_id
   LEFT JOIN recipient r ON r.event_id = s.event_id
-  LEFT JOIN sealed_payload p ON p.event_id = s.event_id AND p.part = 'variables'`;
+  LEFT JOIN sealed_payload p ON p.event_id = s.event_id AND p.part = 'variables'
+  LEFT JOIN sealed_payload q ON q.event_id = s.event_id AND q.part = 'secrets'`;
 
 const LOAD: Statement = {
   name: 'tocsin_load_v2',
@@ -47,6 +51,7 @@ export const toLoaded = (row: Row): Loaded => ({
   eventId: row.event_id, state: row.state, headHash: row.head_hash, locale: row.locale, requestedAt: row.requested_at.getTime(),
   recipient: boxOf(row.recipient_key, row.recipient_box), variables: boxOf(row.variables_key, row.variables_box),
   suppressed: row.suppressed,
+  secrets: boxOf(row.secrets_key, row.secrets_box),
 });
 export type { Row as LoadedRow };
 

@@ -1,5 +1,5 @@
 import type { AttemptState, NotificationState } from '../domain/state.ts';
-import type { Channel } from '../domain/words.ts';
+import type { Channel, PayloadPart } from '../domain/words.ts';
 import { parseAttemptKey } from '../domain/words.ts';
 import { nextDecideAt } from '../domain/lifecycle.ts';
 import { publicStatus } from '../domain/status.ts';
@@ -41,6 +41,8 @@ export interface AppendRows {
   /** Submissions that it starts: it loses where their destination was suppressed meanwhile. */
   starts: Record<string, unknown>[];
   suppressions: Record<string, unknown>[];
+  /** Parts whose boxes are destroyed. */
+  destroyed: { event_id: string; part: PayloadPart; at: string }[];
 }
 
 const stateOf = (state: NotificationState, key: string | null): string =>
@@ -109,6 +111,8 @@ const suppressionRows = ({ transitions, requests, state: { eventId } }: Decision
     at: toTimestamp(now), actor: provenance.actor, attempt_key: request.attempt,
   }] : [])),
 });
+const destroyedRows = (eventId: string, stamped: readonly Stamped[]): AppendRows['destroyed'] =>
+  stamped.flatMap(({ at, transition: t }) => (t.kind === 'PayloadDestroyed' ? t.details.parts.map((part) => ({ event_id: eventId, part, at: toTimestamp(at) })) : []));
 
 /** Translates a decision into the rows of its append. `before` is the loaded state the decision was made on. */
 export const toAppend = (decision: Decision, chain: Chain): Append => {
@@ -136,6 +140,7 @@ export const toAppend = (decision: Decision, chain: Chain): Append => {
       observations: [],
       payloads: [],
       ...suppressionRows(decision, chain, now),
+      destroyed: destroyedRows(after.eventId, decision.transitions),
     },
   };
 };

@@ -55,6 +55,16 @@ describe('the shipped policies', () => {
 });
 
 describe('a policy file', () => {
+  it('says how long the parts of a payload are kept; what it leaves out stays out of the version', () => {
+    const [plain] = loadPolicies(POLICY_DIR);
+    expect(plain).not.toHaveProperty('payload');
+    write('reset/1.yaml', changed('retention: 400d', 'retention: 30d\npayload: { variables: settled, retry_window: 2h }'));
+    write('reset/2.yaml', changed('retention: 400d', 'retention: 30d\npayload: { addresses: retention }'));
+    expect(loadPolicies(dir).map((policy) => policy.payload)).toEqual([
+      { variables: 'settled', addresses: 'retry_window', retryWindowMs: 7_200_000 }, { variables: 'retention', addresses: 'retention', retryWindowMs: 86_400_000 },
+    ]);
+  });
+
   it.each<[string, string, string]>([
     ['a number without a unit', changed('decide_within: 30s', 'decide_within: 30'), '1.yaml:31:20 steps[0].decide_within: has no unit; write 30s'],
     ['a duplicate key', changed('urgency: urgent', 'urgency: urgent\nurgency: routine'), '1.yaml:4:1: this key stands twice'],
@@ -72,6 +82,9 @@ describe('a policy file', () => {
     ['unbounded retries', changed('max_submissions: 6,', ''), 'max_submissions: is missing'],
     ['a share without its sign', changed('10%', '0.1'), 'steps[0].poll_jitter: is not a share'],
     ['a channel without consent rule', changed(/ +sms: \[on_call_duty, consent\]\n/, ''), 'regions.US.consent: has no rule for sms'],
+    ['an unknown lifetime', changed('retention: 400d', 'retention: 400d\npayload: { variables: never }'), 'payload.variables: must be one of submitted, settled, retention'],
+    ['a lifetime for secrets', changed('retention: 400d', 'retention: 400d\npayload: { secrets: settled }'), 'unknown field secrets'],
+    ['a retry window beyond the retention', changed('retention: 400d', 'retention: 1h\npayload: { retry_window: 2h }'), 'payload.retry_window: is longer than retention'],
     ['a region in lower case', changed('US:', 'us:'), 'regions.us: '],
     ['a later step without reserve', changed(/ +reserve: 60s\n/, ''), 'steps[1].reserve: is missing'],
     ['two steps of one channel', changed('channel: email', 'channel: sms'), 'steps[1].channel: is the channel of an earlier step too'],

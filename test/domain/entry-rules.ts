@@ -3,6 +3,7 @@ import { findAttempt, hasFailed } from '../../shared/domain/state.ts';
 import type { Stamped, Transition } from '../../shared/domain/transitions.ts';
 import { must } from './broken-invariant.ts';
 import type { Decided } from './invariants.ts';
+import { couldSubmit, goneBy } from '../simulation/payload-rules.ts';
 import type { Fate } from './resubmission-rules.ts';
 import { checkFate } from './resubmission-rules.ts';
 
@@ -84,6 +85,17 @@ const corrected = (details: Details<'DeliveryCorrected'>, { from, command, decis
   must(!follows && decision.requests.length === 0, 'a correction triggers nothing (inv. 8)', decision.transitions);
 };
 
+const SUBMITS: ReadonlySet<string> = new Set(['SubmissionStarted', 'AttemptPlanned', 'AttemptQueued', 'ResubmissionPlanned', 'SubmissionDeferred', 'SubmissionAbandoned']);
+
+const payloadKept = ({ stamped: { at, transition }, from }: Entry): void => {
+  const lost = Object.keys(from.payload?.destroyed ?? {}).length > 0;
+  must(!lost || !SUBMITS.has(transition.kind), 'nothing is submitted once a part of the payload is destroyed', transition);
+  if (transition.kind !== 'PayloadDestroyed') return;
+  must(!couldSubmit(from, at), 'a payload is destroyed only once no further submission is possible', from);
+  const due = goneBy(from).filter((one) => one.at <= at).map((one) => one.part);
+  must(transition.details.parts.every((part) => due.includes(part)), 'a part is destroyed once, and not before its time', transition);
+};
+
 const ADDRESS = /@|\+\d{7,}|(?<![0-9A-Z])\d{9,}|https?:/i;
 const texts = (value: unknown): string[] =>
   (typeof value === 'string' ? [value] : value !== null && typeof value === 'object' ? Object.values(value).flatMap(texts) : []);
@@ -93,6 +105,7 @@ export const checkTransition = (tally: Tally, entry: Entry): void => {
   const { transition } = entry.stamped;
   must(!texts(transition).some((text) => ADDRESS.test(text)), 'no address, text or link in the ledger (inv. 11)', transition);
   checkFate(tally.fates, entry);
+  payloadKept(entry);
   switch (transition.kind) {
     case 'AttemptPlanned':
     case 'AttemptRenderFailed':

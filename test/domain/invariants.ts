@@ -9,6 +9,7 @@ import { emptyState, findAttempt, hasFailed, isLive, isUnsubmitted } from '../..
 import type { Stamped } from '../../shared/domain/transitions.ts';
 import type { Decision, DecisionInput } from '../../shared/domain/work.ts';
 import { must } from './broken-invariant.ts';
+import { goneBy } from '../simulation/payload-rules.ts';
 import { checkTransition, openTally } from './entry-rules.ts';
 
 /** One decision as the checks see it. */
@@ -43,6 +44,7 @@ const stateRules = (decided: Decided): void => {
     must(state.attempts.filter((attempt) => attempt.channel === channel && isLive(attempt)).length <= 1, 'one live attempt per channel (inv. 3)', channel);
   }
   for (const attempt of state.attempts) attemptRules(attempt, decided);
+  must(goneBy(state).every((one) => one.at > now), 'what can be destroyed is destroyed', goneBy(state));
   const next = nextDecideAt(state);
   must(next === null || next > now, 'the next decision lies ahead', { next, now });
   must(next !== null || state.settledAt !== null, 'an unsettled notification has a next decision');

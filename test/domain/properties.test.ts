@@ -9,6 +9,7 @@ describe('whatever happens to a notification', () => {
     fc.assert(fc.property(anyLife, (life) => {
       const world = live(life);
       expect(world.state.settledAt).not.toBeNull();
+      expect(Object.keys(world.state.payload?.destroyed ?? {}).sort()).toEqual(['addresses', 'secrets', 'variables']);
       expect(fold(EVENT, world.entries)).toEqual(world.state);
     }), { numRuns: 2_000 });
   }, 120_000);

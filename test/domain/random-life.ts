@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Channel } from '../../shared/domain/words.ts';
-import type { EscalateWhen, OnUnknown } from '../../shared/domain/policy.ts';
+import type { EscalateWhen, OnUnknown, PayloadTerms } from '../../shared/domain/policy.ts';
 import { nextDecideAt } from '../../shared/domain/lifecycle.ts';
 import type { LookUpResult, StatusReading, SubmitResult } from '../../shared/domain/provider-answers.ts';
 import { isReconciling } from '../../shared/domain/state.ts';
@@ -20,6 +20,7 @@ export interface Act { kind: (typeof ACTS)[number]; pick: number; draw: number; 
 export interface Life {
   onUnknown: OnUnknown; maxSubmissions: number; reconciling: boolean; escalateWhen: EscalateWhen[]; strategy: 'escalate' | 'all'; order: Channel[]; canLookUp: boolean; emailByPoll: boolean; jitter: number;
   renderFails: Channel | null; barred: Channel | null; expiresInMs: number; seed: number; acts: Act[];
+  payload: PayloadTerms;
 }
 
 const act: fc.Arbitrary<Act> = fc.record({ kind: fc.constantFrom(...ACTS), pick: fc.nat(1_000), draw: fc.nat(1_000_000), repeat: fc.boolean() });
@@ -32,6 +33,10 @@ export const anyLife: fc.Arbitrary<Life> = fc.record({
   renderFails: fc.constantFrom<Channel | null>(null, null, null, null, null, null, null, null, 'sms', 'email'),
   barred: fc.constantFrom<Channel | null>(null, null, null, null, null, null, null, null, 'sms', 'email'),
   expiresInMs: fc.constantFrom(900_000, 900_000, 90_000, 20_000), seed: fc.nat(), acts: fc.array(act, { minLength: 5, maxLength: 45 }),
+  payload: fc.record({
+    variables: fc.constantFrom('submitted' as const, 'settled' as const, 'retention' as const), addresses: fc.constantFrom('retry_window' as const, 'retention' as const),
+    retryWindowMs: fc.constantFrom(0, 60_000, 86_400_000),
+  }),
 });
 
 const generator = (seed: number) => {
@@ -124,11 +129,11 @@ export const live = (life: Life): World => {
   const { escalateWhen, onUnknown, maxSubmissions, strategy, order, jitter, seed, renderFails, barred } = life;
   const step = { escalateWhen, onUnknown, pollJitter: jitter, transportRetry: { maxSubmissions, baseMs: 1_000, capMs: 10_000 } };
   const world = openWorld({
-    policy: examplePolicy({ policy: { strategy }, sms: step, email: step, order }), random: generator(seed), carriers: carriersOf(life),
+    policy: examplePolicy({ policy: { strategy, payload: life.payload }, sms: step, email: step, order }), random: generator(seed), carriers: carriersOf(life),
     render: (channel) => (channel === renderFails ? { ok: false, reason: 'render_error' } : { ok: true, hash: 'b1946ac9' }),
   });
   const scene: Scene = { world, calls: [] };
-  world.accept({ expiresAt: START + life.expiresInMs, barred: barred ? { [barred]: 'no_consent' } : {} });
+  world.accept({ expiresAt: START + life.expiresInMs, barred: barred ? { [barred]: 'no_consent' } : {}, payloadParts: ['secrets', 'variables', 'addresses'] });
   for (const next of life.acts) play(scene, next);
   const draws = generator(seed + 1);
   for (let left = 400; left > 0 && nextDecideAt(world.state) !== null; left -= 1) wake(scene, { kind: 'wake', pick: 0, draw: Math.floor(draws() * 1_000), repeat: false });

@@ -197,6 +197,30 @@ export const appendConformance = (name: string, open: () => Promise<Candidate>):
       await refused(eventId, (append) => withEntry(append, { body: foreign.rows.entries[0]?.['body'], prev_hash: foreign.rows.entries[0]?.['prev_hash'], hash: foreign.rows.entries[0]?.['hash'] }), /chain/);
     });
 
+    test('destroys the boxes that an entry names with that entry, and none where the append loses', async () => {
+      const eventId = await acceptOne();
+      const close = await decided(eventId, { kind: 'close', reason: 'taken' });
+      expect(await ledger().append(await startOf(eventId))).toBe(true);
+      expect(await ledger().append(close)).toBe(false);
+      const before = await loaded(eventId);
+      expect([before.secrets, before.variables, before.recipient]).not.toContain(null);
+      expect(await ledger().append(await decided(eventId, { kind: 'close', reason: 'taken' }))).toBe(true);
+      const after = await loaded(eventId);
+      expect(after.secrets).toBeNull();
+      expect(after.state.payload?.destroyed).toEqual({ secrets: START });
+      expect([after.variables, after.recipient]).toEqual([before.variables, before.recipient]);
+    });
+
+    test('keeps no box of a part that the very first append destroys', async () => {
+      candidate.setNow(START);
+      const request = urgentRequest();
+      const outcome = await acceptNotification(candidate.engine, { ...request, recipient: { ...request.recipient, region: 'ZZ' } });
+      const after = await loaded((outcome as { eventId: string }).eventId);
+      expect(Object.keys(after.state.payload?.destroyed ?? {})).toEqual(['secrets', 'addresses']);
+      expect([after.secrets, after.recipient]).toEqual([null, null]);
+      expect(after.variables).not.toBeNull();
+    });
+
     test('lists what is due by then, the longest overdue first, and tells the next instant', async () => {
       const later = START + 3_600_000;
       const first = await acceptOne(later);

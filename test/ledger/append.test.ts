@@ -58,7 +58,7 @@ describe('accepting an intent', () => {
       (SELECT count(*)::int FROM ledger_entry WHERE event_id = $1) AS entries, (SELECT count(*)::int FROM outbox WHERE event_id = $1) AS outbox,
       (SELECT count(*)::int FROM sealed_payload WHERE event_id = $1) AS payloads, (SELECT count(*)::int FROM recipient WHERE event_id = $1) AS recipients,
       (SELECT count(*)::int FROM attempt WHERE event_id = $1) AS attempts`, [eventId]);
-    expect(counts).toEqual({ entries: 3, outbox: 1, payloads: 1, recipients: 1, attempts: 1 });
+    expect(counts).toEqual({ entries: 3, outbox: 1, payloads: 2, recipients: 1, attempts: 1 });
   });
 
   test('replays the same receipt for the same key and body, and refuses another body (invariant 1)', async () => {

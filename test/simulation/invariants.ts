@@ -7,6 +7,7 @@ import type { Commit, MemoryNotification } from './memory-ledger.ts';
 import type { Receipt } from './provider.ts';
 import type { Book, Told } from './watch.ts';
 import { openBook, toldBy } from './watch.ts';
+import { openPayloadChecks } from './payload-rules.ts';
 
 /**
  * The promises of the design, checked at every commit and every call that arrives. What is checked is the ledger's text, the
@@ -17,6 +18,8 @@ export interface Checks {
   onReceipt: (receipt: Receipt, writtenAt: number) => void;
   onDeferred: (attemptKey: string, at: number, retryAfterMs: number) => void;
   atEnd: (notification: MemoryNotification) => void;
+  /** When a part of its payload has to be gone next; null where none waits for its time. */
+  payloadDueAt: (eventId: string) => number | null;
 }
 
 export interface CheckSettings {
@@ -62,6 +65,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
   const books = new Map<string, Book>();
   const { report } = settings;
   const must = (holds: boolean, invariant: string, about: string): void => { if (!holds) report(invariant, about); };
+  const payloads = openPayloadChecks(report);
   const bookOf = (eventId: string): Book | undefined => books.get(eventId);
 
   const started = (book: Book, told: Told, from: NotificationState, { now, suppressed }: { now: number; suppressed: (channel: string) => boolean }): void => {
@@ -190,13 +194,15 @@ export const openChecks = (settings: CheckSettings): Checks => {
       const policy = settings.policyOf(notification.state.purpose);
       let state = before ?? emptyState(notification.eventId);
       told.forEach((one, index) => {
-        entry(book, one, { from: state, policy, now, erased: notification.variables === null, suppressed: (channel) => settings.isSuppressed(notification, channel), later: told.slice(index + 1), all: told });
+        payloads.onEntry(one, state);
+        entry(book, one, { from: state, policy, now, erased: notification.erased, suppressed: (channel) => settings.isSuppressed(notification, channel), later: told.slice(index + 1), all: told });
         const next = evolve(state, { at: one.at, transition: one.transition } as Stamped);
         settings.onMoved(state, next);
         state = next;
       });
       must(isSame(state, notification.state), 'the state is the fold of the ledger', notification.eventId);
       checkState(commit, told);
+      payloads.onCommit(notification);
     },
     onReceipt: (receipt, writtenAt) => {
       const key = receipt.attemptKey;
@@ -216,9 +222,11 @@ export const openChecks = (settings: CheckSettings): Checks => {
       book.receipts.set(key, [...known, receipt]);
     },
     onDeferred: (attemptKey, at, retryAfterMs) => { bookOf(attemptKey.split('.')[0] as string)?.wished.set(attemptKey, at + retryAfterMs); },
+    payloadDueAt: payloads.dueAt,
     atEnd: (notification) => {
       const book = bookOf(notification.eventId);
       must(notification.state.settledAt !== null, 'everything ends', notification.eventId);
+      must(payloads.dueAt(notification.eventId) === null, 'what can be destroyed is destroyed in time', notification.eventId);
       for (const attempt of notification.state.attempts) {
         const taken = (book?.receipts.get(attempt.key) ?? []).some((receipt) => receipt.messageId !== null);
         must(!taken || !NOT_SENT.has(attempt.state), 'what the provider took is never called not sent', attempt.key);

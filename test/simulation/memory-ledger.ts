@@ -31,7 +31,7 @@ export interface MemoryAttempt {
 /** Everything under one event id. */
 export interface MemoryNotification {
   eventId: string; tenant: string; idempotencyKey: string; requestFingerprint: Buffer; intentHash: string; expiresAt: number; locale: string;
-  requestedAt: number; recipient: SealedBox | null; variables: SealedBox | null; version: number; headHash: Buffer; state: NotificationState; status: string;
+  requestedAt: number; recipient: SealedBox | null; variables: SealedBox | null; secrets: SealedBox | null; erased: boolean; version: number; headHash: Buffer; state: NotificationState; status: string;
   decideAt: number | null; entries: MemoryEntry[]; attempts: Map<string, MemoryAttempt>; deadLetters: Map<string, string>;
   /** Fingerprints of its recipient's addresses, in hex. */
   prints: Record<string, string | null>;
@@ -150,7 +150,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
     standing(n.tenant, n.prints).some((entry) => entry === `${channel}:` || (entry.startsWith(`${channel}:`) && (sender === null || entry === `${channel}:${sender}`))));
 
   const loadedOf = (n: MemoryNotification): Loaded => ({
-    eventId: n.eventId, state: n.state, headHash: n.headHash, locale: n.locale, requestedAt: n.requestedAt, recipient: n.recipient, variables: n.variables,
+    eventId: n.eventId, state: n.state, headHash: n.headHash, locale: n.locale, requestedAt: n.requestedAt, recipient: n.recipient, variables: n.variables, secrets: n.secrets,
     suppressed: standing(n.tenant, n.prints),
   });
 
@@ -185,6 +185,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       const address = n.prints[String(row['channel'])];
       if (address) suppressOnce({ tenant: n.tenant, channel: String(row['channel']), address, sender: bytes(row['sender']), reason: String(row['reason']), source: String(row['source']), at: instant(row['at']) as number, eventId: n.eventId });
     }
+    for (const { part } of append.rows.destroyed) n[part === 'addresses' ? 'recipient' : part] = null;
     onCommit({ notification: n, before, entries: added, append });
   };
 
@@ -213,7 +214,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       const n: MemoryNotification = {
         eventId: one.append.eventId, tenant: one.tenant, idempotencyKey: one.idempotencyKey, requestFingerprint: Buffer.from(one.requestFingerprint),
         intentHash: Buffer.from(one.intentHash).toString('hex'), expiresAt: one.expiresAt, locale: one.locale, requestedAt: one.requestedAt,
-        recipient: one.recipient, variables: one.variables, version: 0, headHash: Buffer.from(one.intentHash), state: one.append.after, status: '',
+        recipient: one.recipient, variables: one.variables, secrets: one.secrets, erased: false, version: 0, headHash: Buffer.from(one.intentHash), state: one.append.after, status: '',
         decideAt: null, entries: [], attempts: new Map(), deadLetters: new Map(), prints,
       };
       if (createHash('sha256').update(one.intent, 'utf8').digest('hex') !== n.intentHash) throw new ConstraintViolation('notification_check', '23514');
@@ -260,6 +261,8 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       n.recipient = null;
       n.variables = null;
       n.prints = { sms: null, email: null };
+      n.secrets = null;
+      n.erased = true;
     },
     suppress: ({ tenant, channel, addressPrint, senderPrint, reason, source, at }) =>
       suppressOnce({ tenant, channel, address: hexOf(addressPrint) ?? '', sender: hexOf(senderPrint) ?? '', reason, source, at, eventId: null }),

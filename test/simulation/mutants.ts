@@ -105,6 +105,9 @@ export const MUTANTS: readonly Mutant[] = [
       { file: TWIN, find: IS_BARRED, put: '' },
     ],
   },
+  one(28, 'payload-destroyed-before-the-last-submission', `${DOMAIN}/payload-lifetime.ts`, [
+    'return state.expired || !mayStillSubmit(state) ? state.requestedAt : state.expiresAt;', 'return state.attempts.some((attempt) => attempt.submissions > 0) ? state.requestedAt : null;',
+  ]),
   one(29, 'recovery-skips-queued', `${DOMAIN}/lifecycle.ts`, ["attempt.state === 'queued' ? attempt.requeueAt : null,", '']),
   one(30, 'clock-of-the-host', `${DELIVERY}/decide-and-append.ts`, ['now: engine.now(), random', 'now: Date.now(), random']),
   // Beyond the list.
@@ -112,6 +115,8 @@ export const MUTANTS: readonly Mutant[] = [
   one(32, 'claim-on-old-evidence', `${DOMAIN}/escalation.ts`, ['const needsLook = canBeRead(attempt) && !isFresh(work, attempt);', 'const needsLook = false as boolean;']),
   one(33, 'suppression-not-in-the-append', TWIN, [IS_BARRED, '']),
   one(34, 'opt-out-outside-the-append', 'shared/ledger/rows.ts', ["request.kind === 'suppress' ? [{", "request.kind === 'suppress' && transitions.length > 9 ? [{"]),
+  one(35, 'payload-kept-for-good', `${DOMAIN}/lifecycle.ts`, ['state.version === 0) return nextDestructionAt(state);', 'state.version === 0) return null;']),
+  one(36, 'box-outlives-its-entry', TWIN, ["for (const { part } of append.rows.destroyed) n[part === 'addresses' ? 'recipient' : part] = null;", '']),
 ];
 
 /** The focus under which a mistake is looked for; none for most. */

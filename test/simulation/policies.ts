@@ -11,6 +11,12 @@ const shipped = (folder: string): string => fileURLToPath(new URL(`../../${folde
 
 const stepsOf = (policy: Policy, change: (step: PolicyStep) => Partial<PolicyStep>): PolicyStep[] => policy.steps.map((step) => ({ ...step, ...change(step) }));
 
+/** Each choice of a payload's lifetime, on clocks that end within a run. */
+const payloadOf = (index: number): Pick<Policy, 'payload' | 'retentionMs'> => ({
+  payload: { variables: (['retention', 'submitted', 'settled'] as const)[index % 3] ?? 'retention', addresses: index === 3 ? 'retention' : 'retry_window', retryWindowMs: 60_000 },
+  retentionMs: 20 * 60_000,
+});
+
 /** The shipped urgent policy and its variations: other strategy, other order, less escalation, shorter patience, another word on what is unknown. */
 const variations = (base: Policy): Policy[] => {
   const grace = { reconcileGraceMs: 120_000, expiresAfterMs: 180_000, regions: { US: { consent: {} } } };
@@ -24,7 +30,7 @@ const variations = (base: Policy): Policy[] => {
     { ...quick, steps: [{ ...email, reserveMs: 0, decideWithinMs: 20_000, escalateWhen: ['pending', 'unknown', 'failed'] }, { ...sms, reserveMs: 60_000 }] },
     { ...quick, steps: stepsOf(base, (step) => ({ transportRetry: { ...step.transportRetry, maxSubmissions: 2 } })) },
     { ...quick, steps: stepsOf(base, (step) => ({ onUnknown: step.channel === 'sms' ? 'resubmit_if_absent' : 'replay', maxObservationAgeMs: 20_000, decideWithinMs: 60_000 })) },
-  ].map((policy, index) => ({ ...policy, purpose: `simulated-${index}`, version: 1 }) as Policy);
+  ].map((policy, index) => ({ ...policy, ...payloadOf(index), purpose: `simulated-${index}`, version: 1 }) as Policy);
 };
 
 const BRIEF: LocaleParts = { sms: '{{category}} {{ref}}', subject: '{{category}}', text: '{{message}} {{ref}}', html: '<p>{{message}} {{ref}}</p>' };

@@ -185,7 +185,7 @@ export const simulate = async (plan: Plan): Promise<Outcome> => {
   const pacer = openPacer({ seed: plan.seed, around, ledger, queue, fleet });
 
   const health = openHealth(() => fleet.up('coordinator').length > 0 && !around.isDatabaseAway());
-  const isDone = (): boolean => pending === 0 && receipts.size === plan.workflows.length && queue.isIdle && [...ledger.notifications.values()].every((n) => n.state.settledAt !== null) && ledger.outbox.length === 0;
+  const isDone = (): boolean => pending === 0 && receipts.size === plan.workflows.length && queue.isIdle && [...ledger.notifications.values()].every((n) => n.state.settledAt !== null && checks.payloadDueAt(n.eventId) === null) && ledger.outbox.length === 0;
   await scheduler.run({
     until: START + LONGEST_MS,
     isOver: () => violation !== null || (scheduler.now > START + 5_000 && isDone()),
@@ -193,6 +193,8 @@ export const simulate = async (plan: Plan): Promise<Outcome> => {
       health.look(scheduler.now);
       pacer.plantTick();
       for (const n of ledger.notifications.values()) {
+        const payloadDueAt = checks.payloadDueAt(n.eventId);
+        if (payloadDueAt !== null && health.since(payloadDueAt, scheduler.now) > LATEST_DECISION_MS) report('what can be destroyed is destroyed in time', `${n.eventId} ${scheduler.now - payloadDueAt} ms late`);
         // A stopped process may commit an alarm that lies in the past; nobody knew of it before.
         const knownAt = Math.max(n.decideAt ?? Number.POSITIVE_INFINITY, committedAt.get(n.eventId) ?? 0);
         if (health.since(knownAt, scheduler.now) > LATEST_DECISION_MS) report('a decision is made soon after it is due', `${n.eventId} ${scheduler.now - knownAt} ms late`);

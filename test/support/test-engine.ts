@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadTemplates } from '../../shared/content/template-file.ts';
+import type { TemplateVersion } from '../../shared/content/template.ts';
 import { createEngine } from '../../shared/delivery/engine.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts';
@@ -17,13 +18,13 @@ export const silentLog = (): Logger => createLogger({ level: 'silent', service: 
 const shipped = (folder: string): string => fileURLToPath(new URL(`../../${folder}`, import.meta.url));
 export const shippedPolicies = (): Policy[] => loadPolicies(shipped('policies'));
 
-export interface TestEngineSettings { url: string; now?: () => number; policies?: Policy[]; log?: Logger; poolSize?: number; onEnqueued?: () => void; ring?: string; carriers?: Engine['carriers'] }
+export interface TestEngineSettings { url: string; now?: () => number; policies?: Policy[]; /** Beside the shipped ones. */ templates?: TemplateVersion[]; log?: Logger; poolSize?: number; onEnqueued?: () => void; ring?: string; carriers?: Engine['carriers'] }
 
 /** An engine on a real database, with the shipped templates and, unless others are given, the shipped policies. */
 export const createTestEngine = async (settings: TestEngineSettings): Promise<Engine & { close: () => Promise<void> }> => {
   const now = settings.now ?? (() => Date.now());
   const db = openDatabase({ url: settings.url, poolSize: settings.poolSize ?? 4 });
-  const templates = loadTemplates(shipped('templates')).map((template) => ({ name: template.name, version: template.version, definition: template }));
+  const templates = [...loadTemplates(shipped('templates')), ...settings.templates ?? []].map((template) => ({ name: template.name, version: template.version, definition: template }));
   await publishVersions(db, { policies: settings.policies ?? shippedPolicies(), templates, now: now() });
   const engine = createEngine({
     db, ring: parseKeyRing(settings.ring ?? generateKeyRingText()), carriers: settings.carriers ?? CARRIERS, sender: SENDER, log: settings.log ?? silentLog(), now,

@@ -1,3 +1,4 @@
+import type { TemplateVersion } from '../../shared/content/template.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
@@ -59,7 +60,7 @@ export interface World {
   close: () => Promise<void>;
 }
 
-export interface WorldSettings { backend: TestBackend; policies?: Policy[]; providerTimeoutMs?: number; startAt?: number; transports?: TransportChoice }
+export interface WorldSettings { backend: TestBackend; policies?: Policy[]; templates?: TemplateVersion[]; providerTimeoutMs?: number; startAt?: number; transports?: TransportChoice }
 
 const DEFAULT_TRANSPORTS: TransportChoice = { sms: 'twilio', email: 'smtp' };
 
@@ -75,7 +76,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const now = (): number => at;
   const sandbox = await startSandbox({ httpPort: 0, smtpPort: 0, ...SANDBOX_ACCOUNT, now });
   const watchers = new Set<() => void>();
-  const base = await createTestEngine({ url: databaseThrough.url, now, carriers: carriersFor(settings.transports ?? DEFAULT_TRANSPORTS), ...(settings.policies ? { policies: settings.policies } : {}), onEnqueued: () => relay.wake() });
+  const base = await createTestEngine({ url: databaseThrough.url, now, carriers: carriersFor(settings.transports ?? DEFAULT_TRANSPORTS), ...(settings.policies ? { policies: settings.policies } : {}), ...(settings.templates ? { templates: settings.templates } : {}), onEnqueued: () => relay.wake() });
   const engine: Engine = {
     ...base,
     monotonic: () => performance.now() + paused,

@@ -1,0 +1,81 @@
+import type { Instant, PayloadPart } from './words.ts';
+import type { AttemptState, NotificationState, PayloadState } from './state.ts';
+import { isReconciling, isUnsubmitted } from './state.ts';
+import type { Work } from './work.ts';
+import { retryRefusal } from './retry.ts';
+
+/** In the order in which an entry names them. */
+const PARTS: readonly PayloadPart[] = ['secrets', 'variables', 'addresses'];
+
+/** An operator could retry it now or, once it is resumed, later, whatever he takes upon himself. */
+const mayBeRetried = (state: NotificationState, attempt: AttemptState): boolean =>
+  retryRefusal({ ...state, paused: null }, attempt.key, state.requestedAt, { evenIfDelivered: true, acceptDuplicate: true }) === null;
+
+/** Something may yet lead to another submission: a later step, a resubmission, a failure that is retried, a bounce that takes a delivery back. */
+const mayStillSubmit = (state: NotificationState): boolean =>
+  state.steps.some((step) => step.phase === 'waiting')
+  || state.attempts.some((attempt) => isReconciling(attempt) || attempt.state === 'delivered' || mayBeRetried(state, attempt));
+
+/**
+ * From when on no submission can be started, whatever is heard and whoever acts: an instant that may be past, or null where time
+ * alone does not bring it. Nothing starts after a close, also not in place of a call that is under way: that one has its bytes, and
+ * its answer ends the attempt. Short of a close, a call under way may still have to be repeated, and its answer is waited for, past
+ * expiry too: another process's clock may be behind this one.
+ */
+export const submissionsEndAt = (state: NotificationState): Instant | null => {
+  if (state.rejected || state.closed) return state.requestedAt;
+  if (state.attempts.some((attempt) => isUnsubmitted(attempt) || attempt.state === 'submitting')) return null;
+  return state.expired || !mayStillSubmit(state) ? state.requestedAt : state.expiresAt;
+};
+
+/**
+ * A dead letter that may still ask for an operator, as far as the state tells: not once the workflow was closed, another channel was
+ * delivered, or a retry took its place.
+ */
+export const hasOpenDeadLetter = (state: NotificationState): boolean => !state.closed && !state.attempts.some((attempt) => attempt.state === 'delivered')
+  && state.attempts.some((attempt) => (attempt.state === 'dead_lettered' || attempt.state === 'render_failed')
+    && !state.attempts.some((other) => other.channel === attempt.channel && other.sequence > attempt.sequence));
+
+const addressesKeptUntil = (state: NotificationState, payload: PayloadState): Instant | null => {
+  if (state.settledAt === null) return null;
+  if (state.rejected) return state.settledAt;
+  if (payload.addresses === 'retention' || hasOpenDeadLetter(state)) return payload.retentionUntil;
+  return Math.min(state.settledAt + payload.retryWindowMs, payload.retentionUntil);
+};
+
+/** Until when its own terms keep a part; null where something else has to happen first. */
+const keptUntil = (state: NotificationState, payload: PayloadState, part: PayloadPart): Instant | null => {
+  if (part === 'addresses') return addressesKeptUntil(state, payload);
+  if (part === 'secrets' || payload.variables === 'submitted') return state.requestedAt;
+  return payload.variables === 'settled' ? state.settledAt : payload.retentionUntil;
+};
+
+/**
+ * When a part is to be destroyed if nothing else happens: never before the last submission that is possible. Null where it is gone,
+ * was never there, or waits for more than time.
+ */
+export const destructionAt = (state: NotificationState, part: PayloadPart): Instant | null => {
+  const { payload } = state;
+  if (!payload || !payload.parts.includes(part) || payload.destroyed[part] !== undefined) return null;
+  const kept = keptUntil(state, payload, part);
+  const end = submissionsEndAt(state);
+  return kept === null || end === null ? null : Math.max(kept, end);
+};
+
+/** The parts to be destroyed at `now`. */
+export const partsToDestroy = (state: NotificationState, now: Instant): PayloadPart[] => PARTS.filter((part) => {
+  const at = destructionAt(state, part);
+  return at !== null && at <= now;
+});
+
+/** The next instant at which a part is to be destroyed; null where none is by time alone. */
+export const nextDestructionAt = (state: NotificationState): Instant | null => {
+  const instants = PARTS.flatMap((part) => destructionAt(state, part) ?? []);
+  return instants.length > 0 ? Math.min(...instants) : null;
+};
+
+/** Destroys what nothing needs any more, as an entry; its append destroys the boxes. */
+export const destroyDue = (work: Work): void => {
+  const parts = partsToDestroy(work.state, work.input.now);
+  if (parts.length > 0) work.emit({ kind: 'PayloadDestroyed', details: { parts } });
+};
