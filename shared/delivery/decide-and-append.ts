@@ -7,7 +7,7 @@ import type { Append, Provenance } from '../ledger/rows.ts';
 import { toAppend } from '../ledger/rows.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import type { Engine } from './engine.ts';
-import { logDecision } from './log-decision.ts';
+import { logDecision, logProviders } from './log-decision.ts';
 import { renderFor } from './payload.ts';
 import type { BoundVersions } from './versions.ts';
 
@@ -22,7 +22,7 @@ const MOST_ROUNDS = 50;
 
 /** The input of a decision on a loaded notification, at `now`. */
 export const inputFor = (engine: Engine, loaded: Loaded, bound: BoundVersions): DecisionInput => ({
-  now: engine.now(), random: engine.random, policy: bound.policy, carriers: engine.carriers,
+  now: engine.now(), random: engine.random, policy: bound.policy, carriers: engine.carriers, ...(loaded.providers ? { providers: loaded.providers } : {}),
   render: (planned) => {
     const rendered = renderFor(engine, loaded, bound, planned);
     return rendered.ok ? { ok: true, hash: rendered.hash } : { ok: false, reason: rendered.reason };
@@ -38,6 +38,7 @@ export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command
   if (!(await engine.append(how.enrich?.(append) ?? append))) return null;
   if (decision.transitions.some(({ transition }) => transition.kind === 'FallbackClaimed')) faultPoint('fallback-claimed');
   logDecision(engine.log, decision);
+  logProviders(engine.log, decision);
   if (decision.requests.some((request) => request.kind === 'enqueue')) engine.onEnqueued();
   return { kind: 'appended', before: loaded.state, decision };
 };

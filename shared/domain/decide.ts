@@ -1,7 +1,7 @@
 import type { AttemptKey } from './words.ts';
 import type { LookUpResult, StatusReading, SubmitResult } from './provider-answers.ts';
 import type { NotificationState } from './state.ts';
-import type { Decision, DecisionInput } from './work.ts';
+import type { Decision, DecisionInput, Work } from './work.ts';
 import { openWork } from './work.ts';
 import type { Intent } from './lifecycle.ts';
 import { accept, advance, close } from './lifecycle.ts';
@@ -11,6 +11,7 @@ import { retry } from './retry.ts';
 import type { SubmitRefusal } from './submissions.ts';
 import { recordSubmission, refuseToSubmit, startRefusal, startSubmission } from './submissions.ts';
 import { recordLookUp, recordStatus } from './observations.ts';
+import { giveBackProbes } from './provider-trouble.ts';
 
 export type Command =
   | { kind: 'accept'; intent: Intent }
@@ -31,6 +32,11 @@ export type Command =
   /** An operator's decision; `reason` is a code. */
   | { kind: 'retry' } & Retry;
 
+const finish = (work: Work): Decision => {
+  giveBackProbes(work);
+  return work.finish();
+};
+
 /**
  * Decides what a command comes to: the transitions to append and the requests that belong into the same transaction. Pure.
  * Rules whose instant has come are applied first, so that a worker that is late finds its attempt superseded or expired; and
@@ -41,13 +47,13 @@ export const decide = (command: Command, state: NotificationState, input: Decisi
   switch (command.kind) {
     case 'accept':
       if (state.version === 0) accept(work, command.intent);
-      return work.finish();
+      return finish(work);
     case 'tick':
       break;
     case 'start_submission':
       advance(work);
       if (startRefusal(work.state, command.attempt, input.now) === null) startSubmission(work, command.attempt);
-      return work.finish();
+      return finish(work);
     case 'refuse_to_submit':
       advance(work);
       if (startRefusal(work.state, command.attempt, input.now) === null) refuseToSubmit(work, command.attempt, command.reason);
@@ -69,7 +75,7 @@ export const decide = (command: Command, state: NotificationState, input: Decisi
       break;
     case 'resume':
       resume(work, command.reason);
-      if (command.leaveRest) return work.finish();
+      if (command.leaveRest) return finish(work);
       break;
     case 'retry':
       advance(work);
@@ -77,5 +83,5 @@ export const decide = (command: Command, state: NotificationState, input: Decisi
       break;
   }
   advance(work);
-  return work.finish();
+  return finish(work);
 };

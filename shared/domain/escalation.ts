@@ -24,7 +24,7 @@ const restsOn = (attempt: AttemptState, stale: boolean): RestsOn => ({
 });
 
 /** Claims the next step: every earlier attempt with nothing at the provider is cancelled in the same append (invariant 10). */
-const claim = (work: Work, from: AttemptState, cause: 'deadline' | 'attempt_failed', stale: boolean): void => {
+const claim = (work: Work, from: AttemptState, cause: 'deadline' | 'attempt_failed' | 'provider_unavailable', stale: boolean): void => {
   const to = nextWaiting(work);
   const channel = work.state.steps[to]?.channel ?? from.channel;
   work.emit({ kind: 'FallbackClaimed', details: { from_step: from.step, to_step: to, channel, cause, rests_on: restsOn(from, stale) } });
@@ -74,7 +74,20 @@ export const escalate = (work: Work): void => {
   if (attempt && mayClaim && failedFirsthand(attempt) && work.stepFor(attempt).escalateWhen.includes('failed')) {
     claim(work, attempt, 'attempt_failed', false);
   }
+  if (attempt && mayClaim && isStranded(work, attempt)) claim(work, attempt, 'provider_unavailable', false);
   passDeadlines(work);
+};
+
+/**
+ * Waits for a provider that refuses us, with nothing at it and a later step whose provider does not: waiting for the deadline would
+ * bring no news. A policy that escalates on *pending* or on *failed* means this too.
+ */
+const isStranded = (work: Work, attempt: AttemptState): boolean => {
+  if (attempt.providerWaitAt === null || mayBeSent(attempt)) return false;
+  const { escalateWhen } = work.stepFor(attempt);
+  if (!escalateWhen.includes('pending') && !escalateWhen.includes('failed')) return false;
+  const next = work.state.steps[nextWaiting(work)];
+  return next !== undefined && work.provider(work.input.carriers[next.channel].name).state === 'closed';
 };
 
 const passDeadlines = (work: Work): void => {

@@ -4,7 +4,7 @@ import { emptyState } from './state.ts';
 import type { Stamped, Transition } from './transitions.ts';
 import type { ReasonCode } from './reasons.ts';
 import type { AttemptTransition, Patch } from './evolve-attempt.ts';
-import { evolveAttempt, plannedAttempt, setFree } from './evolve-attempt.ts';
+import { evolveAttempt, leavesQueue, plannedAttempt, setFree } from './evolve-attempt.ts';
 
 const patchAttempt = (state: NotificationState, key: AttemptKey, patch: (attempt: AttemptState) => Patch): NotificationState => {
   if (!state.attempts.some((attempt) => attempt.key === key)) throw new Error(`the ledger speaks of an attempt it never planned: ${key}`);
@@ -46,7 +46,8 @@ const evolveNotification = (state: NotificationState, at: Instant, t: Transition
     case 'NotificationClosed':
       return dropWaiting({ ...state, closed: { reason: t.details.reason, at }, paused: null }, 'closed');
     case 'NotificationPaused':
-      return { ...state, paused: { reason: t.details.reason, at } };
+      // A pause holds by itself: what waited for its provider is looked at anew once it is resumed.
+      return { ...state, paused: { reason: t.details.reason, at }, attempts: state.attempts.map((attempt) => (attempt.providerWaitAt === null ? attempt : { ...attempt, providerWaitAt: null })) };
     case 'NotificationResumed':
       return { ...state, paused: null, attempts: state.attempts.map((attempt) => (attempt.state === 'queued' ? { ...attempt, ...setFree(attempt, at) } : attempt)) };
     case 'OperatorRetried':
@@ -66,7 +67,7 @@ const evolveNotification = (state: NotificationState, at: Instant, t: Transition
 /** The next state: pure, and complete in the entry alone. Throws where the ledger contradicts itself. */
 export const evolve = (state: NotificationState, { at, transition }: Stamped): NotificationState => {
   const next = evolveNotification(state, at, transition)
-    ?? patchAttempt(state, (transition as AttemptTransition).details.attempt, (attempt) => evolveAttempt(attempt, at, transition as AttemptTransition));
+    ?? patchAttempt(state, (transition as AttemptTransition).details.attempt, (attempt) => leavesQueue(evolveAttempt(attempt, at, transition as AttemptTransition)));
   return { ...next, version: state.version + 1 };
 };
 

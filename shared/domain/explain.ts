@@ -10,6 +10,7 @@ import {
   tellAbandoned, tellAccepted, tellAdopted, tellCancelled, tellDeadLettered, tellDeferred, tellDelivered, tellFailed, tellLive, tellObserved,
   tellCorrected, tellPlanned, tellRenderFailed, tellResubmission, tellUnknown, tellWithdrawn,
 } from './explain-attempt.ts';
+import { tellHeld, tellReleased } from './explain-provider.ts';
 import { tellPaused, tellResumed, tellRetried } from './explain-operator.ts';
 import type { Moment } from './explain-words.ts';
 import { attemptName, channelName, instant, listed, policyName, reasonText, sentence, waitingChannels } from './explain-words.ts';
@@ -56,6 +57,8 @@ const tell = (t: Transition, moment: Moment): string | null => {
     case 'AttemptCancelled': return tellCancelled(t.details, moment);
     case 'AttemptExpired': return `${attemptName(t.details.attempt)} expired at ${instant(at)} before anything of it was at the provider`;
     case 'AttemptDeadLettered': return tellDeadLettered(t.details, moment);
+    case 'AttemptHeld': return tellHeld(t.details, moment);
+    case 'AttemptReleased': return tellReleased(t.details, moment);
     case 'SubmissionAccepted': return tellAccepted(t.details, moment);
     case 'SubmissionDeferred': return tellDeferred(t.details, moment);
     case 'SubmissionAbandoned': return tellAbandoned(t.details, moment);

@@ -5,6 +5,7 @@ import type { Policy } from './policy.ts';
 import type { Work } from './work.ts';
 import type { ReasonCode } from './reasons.ts';
 import { awaitsDeadline, escalate } from './escalation.ts';
+import { heedProviders } from './provider-trouble.ts';
 import { planStep, queueAttempt } from './plan-attempt.ts';
 import { outcomeUnknown } from './submissions.ts';
 import { lapse, mayResubmit, resubmitDue, takeBackQueued } from './resubmission.ts';
@@ -120,6 +121,7 @@ export const advance = (work: Work): void => {
     expire(work);
     lapse(work);
     if (!work.state.paused) {
+      heedProviders(work);
       escalate(work);
       resubmitDue(work);
       enqueueDue(work);

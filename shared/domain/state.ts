@@ -49,6 +49,10 @@ export interface AttemptState {
   retryAt: Instant | null;
   requeueAt: Instant | null;
   requeues: number;
+  /** Since when it waits, queued, for its provider to take us again. */
+  providerWaitAt: Instant | null;
+  /** Submissions that were refused for our account's sake: the message had no part in it. */
+  accountRefusals: number;
   submissions: number;
   /** When its first submission was started; never reset. */
   firstSubmissionAt: Instant | null;

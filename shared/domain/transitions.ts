@@ -23,7 +23,7 @@ export type Transition =
   }>
   | Of<'PolicyRejected', { reason: ReasonCode; purpose: string; policy_version: number; requested_at: Instant; expires_at: Instant; recipient_commitment: string }>
   | Of<'StepSkipped', { step: number; channel: Channel; reason: ReasonCode }>
-  | Of<'FallbackClaimed', { from_step: number; to_step: number; channel: Channel; cause: 'deadline' | 'attempt_failed'; rests_on: RestsOn | null }>
+  | Of<'FallbackClaimed', { from_step: number; to_step: number; channel: Channel; cause: 'deadline' | 'attempt_failed' | 'provider_unavailable'; rests_on: RestsOn | null }>
   | About<'AttemptPlanned', {
     step: number; channel: Channel; sequence: number; origin: 'policy' | 'operator'; provider: ProviderName; status_by_poll: boolean;
     can_look_up: boolean; template: string; template_version: number; render_hash: string; starts_at: Instant; decision_deadline_at: Instant;
@@ -38,7 +38,11 @@ export type Transition =
   | About<'AttemptCancelled', { reason: ReasonCode }>
   | About<'AttemptExpired', { reason: ReasonCode }>
   | About<'AttemptDeadLettered', { reason: ReasonCode }>
-  | About<'SubmissionStarted', { submission: number; outcome_due_at: Instant }>
+  /** Its provider refuses our account; it waits in its queue. */
+  | About<'AttemptHeld', { provider: ProviderName; reason: 'provider_auth' | 'provider_account' }>
+  | About<'AttemptReleased', { reason: ReasonCode; generation: number; requeue_at: Instant }>
+  /** `probe` where it tries whether a provider that refused us works again. */
+  | About<'SubmissionStarted', { submission: number; outcome_due_at: Instant; probe?: true }>
   | About<'SubmissionAccepted', { submission: number; provider_message_id: string; outcome: 'pending' | 'accepted'; next_poll_at: Instant | null; final: boolean }>
   | About<'SubmissionDeferred', { submission: number; reason: ReasonCode; retry_at: Instant; generation: number; requeue_at: Instant }>
   | About<'SubmissionAbandoned', { submission: number; reason: ReasonCode; retry_at: Instant; generation: number; requeue_at: Instant }>

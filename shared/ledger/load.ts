@@ -1,5 +1,8 @@
 import type { Database, Statement } from './database.ts';
 import type { NotificationState } from '../domain/state.ts';
+import type { ProviderStates } from '../domain/provider-state.ts';
+import type { ProviderRow } from './provider-rows.ts';
+import { PROVIDERS_COLUMN, toProviderStates } from './provider-rows.ts';
 import { groupCalls } from './group-commit.ts';
 import { isDatabaseAway } from './database.ts';
 import type { SealedBox } from './rows.ts';
@@ -13,15 +16,18 @@ export interface Loaded {
   requestedAt: number;
   recipient: SealedBox | null;
   variables: SealedBox | null;
+  /** What was known of the providers' accounts at that instant. */
+  providers?: ProviderStates;
 }
 
 interface Row {
   event_id: string; state: NotificationState; head_hash: Buffer; locale: string; requested_at: Date;
   recipient_key: string | null; recipient_box: Buffer | null; variables_key: string | null; variables_box: Buffer | null;
+  providers: ProviderRow[] | null;
 }
 
 export const LOADED_COLUMNS = `s.event_id, s.state, s.head_hash, n.locale, n.requested_at, r.key_id AS recipient_key, r.box AS recipient_box,
-  p.key_id AS variables_key, p.box AS variables_box`;
+  p.key_id AS variables_key, p.box AS variables_box, ${PROVIDERS_COLUMN}`;
 export const LOADED_JOINS = `JOIN notification n ON n.event_id = s.event_id
   LEFT JOIN recipient r ON r.event_id = s.event_id
   LEFT JOIN sealed_payload p ON p.event_id = s.event_id AND p.part = 'variables'`;
@@ -36,6 +42,7 @@ const boxOf = (keyId: string | null, box: Buffer | null): SealedBox | null => (k
 export const toLoaded = (row: Row): Loaded => ({
   eventId: row.event_id, state: row.state, headHash: row.head_hash, locale: row.locale, requestedAt: row.requested_at.getTime(),
   recipient: boxOf(row.recipient_key, row.recipient_box), variables: boxOf(row.variables_key, row.variables_box),
+  providers: toProviderStates(row.providers ?? []),
 });
 export type { Row as LoadedRow };
 

@@ -6,6 +6,7 @@ import { beat, readPulse } from './heartbeat.ts';
 import type { LedgerPort } from './ledger-port.ts';
 import { createLoader } from './load.ts';
 import { tenantOf } from './reads.ts';
+import { loadWaiting } from './waiting.ts';
 
 /** The ledger of a process on Postgres: loads, appends and acceptances asked for at the same time share a statement. */
 export const createPostgresLedger = (db: Database): LedgerPort => ({
@@ -15,6 +16,7 @@ export const createPostgresLedger = (db: Database): LedgerPort => ({
   findByIdempotencyKey: (tenant, idempotencyKey) => findByIdempotencyKey(db, tenant, idempotencyKey),
   tenantOf: (eventId) => tenantOf(db, eventId),
   loadDueDecisions: (now, limit) => loadDueDecisions(db, now, limit),
+  loadWaiting: (now, limit) => loadWaiting(db, now, limit),
   postponeDecisions: (eventIds, until) => postponeDecisions(db, eventIds, until),
   leaseDuePolls: (lease) => leaseDuePolls(db, lease),
   nextDueAt: (now) => nextDueAt(db, now),

@@ -36,6 +36,8 @@ export interface AppendRows {
   dead_letters: Record<string, unknown>[];
   observations: Record<string, unknown>[];
   payloads: Record<string, unknown>[];
+  /** Providers on whose state the decision rests, or which it changes. */
+  providers: Record<string, unknown>[];
 }
 
 const stateOf = (state: NotificationState, key: string | null): string =>
@@ -77,6 +79,7 @@ const attemptRow = (attempt: AttemptState, after: NotificationState, template: {
   decision_deadline_at: toTimestamp(attempt.decisionDeadlineAt), planned_at: toTimestamp(attempt.plannedAt),
   queued_at: toTimestampOrNull(attempt.queuedAt), submitted_at: toTimestampOrNull(attempt.submittedAt),
   settled_at: toTimestampOrNull(attempt.settledAt), next_poll_at: toTimestampOrNull(attempt.nextPollAt),
+  provider_wait_at: toTimestampOrNull(attempt.providerWaitAt),
 });
 
 /** Template of each attempt planned in this very decision. A row that exists keeps its own. */
@@ -87,6 +90,13 @@ const plannedTemplates = (stamped: readonly Stamped[]): Map<string, { name: stri
 
 const outboxRow = (eventId: string) => (request: Extract<Request, { kind: 'enqueue' }>) => ({
   event_id: eventId, attempt_key: request.attempt, channel: request.channel, generation: request.generation, not_before_at: toTimestamp(request.notBeforeAt),
+});
+
+const providerRow = (eventId: string) => ({ provider, expected, write }: Extract<Request, { kind: 'provider' }>) => ({
+  event_id: eventId, provider, expected, writes: write !== null, revision: write?.revision ?? expected, state: write?.state, reason: write?.reason,
+  opened_at: toTimestampOrNull(write?.openedAt ?? null), closed_at: toTimestampOrNull(write?.closedAt ?? null), failures: write?.failures,
+  probe_at: toTimestampOrNull(write?.probeAt ?? null), probe_attempt: write?.probe?.attempt ?? null, probe_submission: write?.probe?.submission ?? null,
+  probe_until: toTimestampOrNull(write?.probe?.untilAt ?? null),
 });
 
 /** Translates a decision into the rows of its append. `before` is the loaded state the decision was made on. */
@@ -101,6 +111,7 @@ export const toAppend = (decision: Decision, chain: Chain): Append => {
   const changed = after.attempts.filter((attempt) => attempt !== findAttempt(before, attempt.key));
   const enqueues = decision.requests.filter((request): request is Extract<Request, { kind: 'enqueue' }> => request.kind === 'enqueue');
   const dead = decision.requests.filter((request) => request.kind === 'dead_letter');
+  const providers = decision.requests.filter((request): request is Extract<Request, { kind: 'provider' }> => request.kind === 'provider');
   return {
     eventId: after.eventId, expectedVersion: before.version, version: after.version, headHash: last.hash, now, after,
     rows: {
@@ -114,6 +125,7 @@ export const toAppend = (decision: Decision, chain: Chain): Append => {
       dead_letters: dead.map((request) => ({ event_id: after.eventId, attempt_key: request.attempt, channel: request.channel, reason: request.reason, created_at: toTimestamp(now) })),
       observations: [],
       payloads: [],
+      providers: providers.map(providerRow(after.eventId)),
     },
   };
 };

@@ -37,12 +37,15 @@ const fallbackClaimed = (tally: Tally, details: Details<'FallbackClaimed'>, { st
   const attempt = rests && findAttempt(from, rests.attempt);
   const step = input.policy.steps[details.from_step];
   if (!rests || !attempt || !step) return must(false, 'a claim names what it rests on', details);
-  must(step.escalateWhen.includes(rests.class), 'a claim is permitted by escalate_when', details);
+  const permitted = step.escalateWhen.includes(rests.class) || (details.cause === 'provider_unavailable' && step.escalateWhen.includes('failed'));
+  must(permitted, 'a claim is permitted by escalate_when', details);
   must(at < from.expiresAt && !from.closed && attempt.state !== 'delivered', 'nothing is claimed after expiry, close or delivery');
   must(from.paused === null, 'nothing is claimed while paused (inv. 9)');
   must(!attempt.corrected && attempt.origin === 'policy', 'neither a correction nor an operator\'s retry claims a step (inv. 8)', attempt);
   const failed = details.cause === 'attempt_failed';
-  must(failed ? hasFailed(attempt) : at >= attempt.decisionDeadlineAt, 'a claim needs a failure or the deadline', details);
+  const stranded = details.cause === 'provider_unavailable';
+  if (stranded) must(attempt.state === 'queued' && attempt.providerWaitAt !== null && attempt.unknownSubmissions.length === 0, 'only what waits for its provider claims for that', attempt);
+  else must(failed ? hasFailed(attempt) : at >= attempt.decisionDeadlineAt, 'a claim needs a failure or the deadline', details);
   must(failed || command.kind !== 'record_status' || command.reading.kind !== 'read_failed' || at >= (attempt.lookUntil ?? attempt.decisionDeadlineAt), 'a failed status read claims nothing');
   const readable = attempt.state === 'submitted' ? attempt.statusByPoll : attempt.state === 'submitted_unknown' && attempt.canLookUp;
   const fresh = rests.observed_at !== null && rests.observed_at >= at - step.maxObservationAgeMs;
@@ -97,7 +100,9 @@ export const checkTransition = (tally: Tally, entry: Entry): void => {
       else plannedByOperator(transition.details, entry);
       return must(entry.from.attempts.every((attempt) => attempt.key !== transition.details.attempt), 'an attempt key is used once', transition);
     case 'AttemptQueued':
-    case 'AttemptRequeued': return must(entry.from.paused === null, 'nothing is queued while paused (inv. 9)', transition);
+    case 'AttemptRequeued':
+    case 'AttemptHeld':
+    case 'AttemptReleased': return must(entry.from.paused === null, 'nothing is queued while paused (inv. 9)', transition);
     case 'ResubmissionPlanned':
       tally.answered.add(`${transition.details.attempt}/${findAttempt(entry.from, transition.details.attempt)?.submissions}`);
       return undefined;

@@ -13,7 +13,7 @@ const SUBMIT: SubmitResult[] = [accepted(), accepted(), accepted(), accepted('SM
 const READ: StatusReading[] = [reads('pending'), reads('pending'), reads('accepted'), reads('delivered'), reads('undelivered'), reads('rejected'), reads('suppressed'), reads('unknown'), notFound, readFailed(), readFailed(45_000)];
 const LOOK: LookUpResult[] = [found('pending'), found('accepted'), found('delivered'), found('undelivered'), found('pending', 'SM0009'), { kind: 'none' }, { kind: 'none' }, { kind: 'several', matches: 2 }, readFailed()];
 
-const ACTS = ['wake', 'wake', 'wake', 'work', 'work', 'work', 'work', 'answer', 'answer', 'answer', 'poll', 'poll', 'poll', 'stray', 'wait', 'wait', 'leap', 'tick', 'refuse', 'close', 'pause', 'resume', 'resume', 'bounce', 'retry', 'retry'] as const;
+const ACTS = ['wake', 'wake', 'wake', 'work', 'work', 'work', 'work', 'answer', 'answer', 'answer', 'poll', 'poll', 'poll', 'stray', 'wait', 'wait', 'leap', 'tick', 'refuse', 'close', 'pause', 'resume', 'resume', 'bounce', 'retry', 'retry', 'outage', 'rival', 'repair', 'repair'] as const;
 
 /** What happens next, and three free numbers that say how. */
 export interface Act { kind: (typeof ACTS)[number]; pick: number; draw: number; repeat: boolean }
@@ -86,6 +86,27 @@ const wake = ({ world }: Scene, { draw }: Act): void => {
   world.tick();
 };
 
+const channelOf = ({ repeat }: Act): Channel => (repeat ? 'email' : 'sms');
+
+/** Another notification's call is refused for our account's sake. */
+const breakProvider = (world: World, next: Act): void => {
+  if (world.provider(channelOf(next)).state !== 'closed') return;
+  world.setProvider(channelOf(next), { state: 'open', reason: 'provider_auth', openedAt: world.now, closedAt: null, failures: 1, probeAt: world.now + (next.draw % 20_000), probe: null });
+};
+
+/** Another notification's attempt takes the probe, where none is under way. */
+const rivalProbe = (world: World, next: Act): void => {
+  if (world.provider(channelOf(next)).state !== 'open') return;
+  world.setProvider(channelOf(next), { state: 'probing', probeAt: null, probe: { attempt: 'evt_01KDZ8Q2M3N4P5R6S7T8V9W0ZZ.sms.1', submission: 1, untilAt: world.now + (next.draw % 15_000) } });
+};
+
+/** Another notification's probe passes. */
+const repairProvider = (world: World, next: Act): void => {
+  if (world.provider(channelOf(next)).state === 'closed') return;
+  world.setProvider(channelOf(next), { state: 'closed', closedAt: world.now, failures: 0, probeAt: null, probe: null });
+  world.tick();
+};
+
 const play = (scene: Scene, next: Act): void => {
   const { world } = scene;
   const attempt = choose(world.state.attempts, next.pick);
@@ -108,6 +129,9 @@ const play = (scene: Scene, next: Act): void => {
     case 'retry': return attempt && void world.decide({
       kind: 'retry', attempt: attempt.key, reason: 'looked_at', overrides: { evenIfDelivered: next.draw % 4 === 0, acceptDuplicate: next.draw % 3 === 0 },
     });
+    case 'outage': return next.pick % 2 === 0 ? breakProvider(world, next) : undefined;
+    case 'rival': return rivalProbe(world, next);
+    case 'repair': return repairProvider(world, next);
     case 'close': return next.pick % 4 === 0 ? void world.close() : undefined;
   }
 };

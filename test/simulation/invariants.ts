@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { evolve } from '../../shared/domain/evolve.ts';
 import type { Policy, PolicyStep } from '../../shared/domain/policy.ts';
+import type { ProviderState } from '../../shared/domain/provider-state.ts';
 import type { AttemptState, NotificationState } from '../../shared/domain/state.ts';
 import { emptyState } from '../../shared/domain/state.ts';
 import type { Stamped } from '../../shared/domain/transitions.ts';
@@ -8,6 +9,7 @@ import type { Commit, MemoryNotification } from './memory-ledger.ts';
 import type { Receipt } from './provider.ts';
 import type { Book, Told } from './watch.ts';
 import { openBook, toldBy } from './watch.ts';
+import { openProviderChecks } from './provider-checks.ts';
 
 /**
  * The promises of the design, checked at every commit and every call that arrives. What is checked is the ledger's text, the
@@ -23,6 +25,8 @@ export interface Checks {
 export interface CheckSettings {
   policyOf: (purpose: string) => Policy;
   submitStartWithinMs: number;
+  /** A provider as the database has it. */
+  providerOf: (name: string) => ProviderState | undefined;
   /** How far an entry's instant may lie from the true one: skew, a stop, a journey. */
   clockSlackMs: number;
   /** How far two clocks may lie apart. */
@@ -54,6 +58,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
   const books = new Map<string, Book>();
   const { report } = settings;
   const must = (holds: boolean, invariant: string, about: string): void => { if (!holds) report(invariant, about); };
+  const checkProviders = openProviderChecks(settings);
   const bookOf = (eventId: string): Book | undefined => books.get(eventId);
 
   const started = (book: Book, told: Told, from: NotificationState, now: number): void => {
@@ -81,11 +86,13 @@ export const openChecks = (settings: CheckSettings): Checks => {
     const attempt = find(from, rests.attempt);
     if (!attempt || !step) return report('a claim names what it rests on', `step ${to}`);
     const failed = details['cause'] === 'attempt_failed';
-    must(failed ? FAILED.has(attempt.state) : told.at >= attempt.decisionDeadlineAt, failedRead ? 'a failed status read claims nothing' : 'a claim needs a failure or the deadline', attempt.key);
+    const stranded = details['cause'] === 'provider_unavailable';
+    if (stranded) must(attempt.state === 'queued' && attempt.providerWaitAt !== null && settings.providerOf(attempt.provider)?.state !== 'closed', 'only what waits for its provider claims for that', attempt.key);
+    else must(failed ? FAILED.has(attempt.state) : told.at >= attempt.decisionDeadlineAt, failedRead ? 'a failed status read claims nothing' : 'a claim needs a failure or the deadline', attempt.key);
     must(attempt.state !== 'delivered', 'nothing is claimed after a delivery', attempt.key);
     must(book.closedAt === null && told.at < book.expiresAt, 'nothing is claimed after close or expiry', attempt.key);
     must(book.pausedAt === null, 'nothing is claimed while paused', attempt.key);
-    must(classOf(attempt) === rests.class && step.escalateWhen.includes(rests.class as 'failed'), 'a claim is permitted by what the ledger knows', `${attempt.key} ${rests.class}`);
+    must(classOf(attempt) === rests.class && (step.escalateWhen.includes(rests.class as 'failed') || (stranded && step.escalateWhen.includes('failed'))), 'a claim is permitted by what the ledger knows', `${attempt.key} ${rests.class}`);
     must(!heardLater, 'an answer in hand is heard before a claim is made', attempt.key);
     const readable = attempt.state === 'submitted' ? attempt.statusByPoll : attempt.state === 'submitted_unknown' && attempt.canLookUp;
     const fresh = rests.observed_at !== null && rests.observed_at >= told.at - step.maxObservationAgeMs;
@@ -181,6 +188,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
       });
       must(isDeepStrictEqual(state, notification.state), 'the state is the fold of the ledger', notification.eventId);
       checkState(commit, told);
+      checkProviders(commit, told, now);
     },
     onReceipt: (receipt, writtenAt) => {
       const key = receipt.attemptKey;

@@ -81,4 +81,7 @@ export const MUTANTS: readonly Mutant[] = [
   // Beyond the list.
   one(31, 'lost-worker-never-rescued', `${DOMAIN}/lifecycle.ts`, ["if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);", '']),
   one(32, 'claim-on-old-evidence', `${DOMAIN}/escalation.ts`, ['const needsLook = canBeRead(attempt) && !isFresh(work, attempt);', 'const needsLook = false as boolean;']),
+  one(33, 'start-while-the-provider-is-open', `${DOMAIN}/provider-state.ts`, ["provider.state !== 'closed' && provider.probe?.attempt !== key && !isProbeDue(provider, now);", "provider.state === 'closed' && key === '' && now < 0;"]),
+  one(34, 'dead-letter-for-every-refusal', `${DOMAIN}/submissions.ts`, ["if (begins || attempt.origin === 'operator') return deadLetter", 'if (reason !== null) return deadLetter']),
+  one(35, 'nobody-is-told-that-it-is-back', `${DOMAIN}/provider-trouble.ts`, ["} else if (provider.state === 'closed') release(work, attempt, 'provider_back');", "} else if (provider.state === 'closed') continue;"]),
 ];

@@ -30,6 +30,8 @@ export type Fault =
   | { kind: 'error-though-taken' | 'answer-without-id' | 'connection-refused'; pass: number }
   /** The provider refuses for a while, and takes its time to say so. */
   | { kind: 'provider-busy'; at: number; forMs: number; slowMs: number }
+  /** Our account is refused for a while, whatever is sent. */
+  | { kind: 'account-refused'; channel: 'sms' | 'email'; at: number; forMs: number }
   | { kind: 'rate-limited'; pass: number; retryAfterMs: number | null }
   /** Of the nth read of a status. */
   | { kind: 'read-failed'; pass: number; retryAfterMs: number | null }
@@ -39,7 +41,7 @@ export type FaultKind = Fault['kind'];
 
 export const FAULT_KINDS: readonly FaultKind[] = [
   'crash', 'stop', 'commit-answer-lost', 'database-away', 'queue-away', 'queue-flushed', 'job-lost', 'job-twice', 'job-late', 'clock-skew', 'double-tick', 'slow-coordinators',
-  'double-post', 'slow-answer', 'response-lost', 'error-though-taken', 'answer-without-id', 'connection-refused', 'provider-busy', 'rate-limited', 'read-failed',
+  'double-post', 'slow-answer', 'response-lost', 'error-though-taken', 'answer-without-id', 'connection-refused', 'provider-busy', 'account-refused', 'rate-limited', 'read-failed',
   'not-found-first', 'status-regression', 'status-malformed', 'look-up-ambiguous',
 ];
 
@@ -53,7 +55,7 @@ export interface Workflow {
 export interface Plan { seed: number; carriers: TransportChoice; workflows: Workflow[]; faults: Fault[] }
 
 /** Crashes and stops are drawn more often: each boundary has to be met, on both sides. */
-const DRAWN: readonly FaultKind[] = [...FAULT_KINDS, 'crash', 'crash', 'crash', 'stop', 'stop', 'response-lost', 'look-up-ambiguous', 'look-up-ambiguous', 'look-up-ambiguous', 'look-up-ambiguous'];
+const DRAWN: readonly FaultKind[] = [...FAULT_KINDS, 'crash', 'crash', 'crash', 'stop', 'stop', 'response-lost', 'account-refused', 'account-refused', 'look-up-ambiguous', 'look-up-ambiguous', 'look-up-ambiguous', 'look-up-ambiguous'];
 
 const MINUTE = 60_000;
 
@@ -70,6 +72,7 @@ const drawFault = (kind: FaultKind, random: Seeded): Fault => {
     case 'queue-away': return { kind, at: random.between(0, 2 * MINUTE), forMs: random.between(200, 20_000) };
     case 'queue-flushed': return { kind, at: random.between(0, MINUTE) };
     case 'provider-busy': return { kind, at: random.between(0, 20_000), forMs: random.between(5_000, 200_000), slowMs: random.between(50, 7_500) };
+    case 'account-refused': return { kind, channel: random.pick(['sms', 'email']), at: random.between(0, 3_000), forMs: random.between(2_000, random.chance(0.5) ? 30_000 : 200_000) };
     case 'slow-coordinators': return { kind, ticksByMs: random.between(500, 4_000), readsByMs: random.between(200, 5_000) };
     case 'job-twice': return { kind, pass: random.between(1, random.chance(0.5) ? 3 : 14) };
     case 'job-lost':

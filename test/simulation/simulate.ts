@@ -4,6 +4,7 @@ import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts
 import { closeNotification } from '../../shared/delivery/close-notification.ts';
 import { pauseNotification, resumeNotification } from '../../shared/delivery/pause-notification.ts';
 import { retryAttempt } from '../../shared/delivery/retry-attempt.ts';
+import type { ProviderState } from '../../shared/domain/provider-state.ts';
 import { attemptJobId } from '../../shared/queue/queue-names.ts';
 import { carriersFor } from '../../shared/transports/carriers.ts';
 import { createFaults } from './faults.ts';
@@ -85,6 +86,7 @@ export const simulate = async (plan: Plan, keepTrace = false): Promise<Outcome> 
   };
   const checks = openChecks({
     policyOf: (purpose) => simulatedVersions().policies.find((policy) => policy.purpose === purpose) as never,
+    providerOf: (name) => (ledger.providers as Record<string, ProviderState | undefined>)[name],
     submitStartWithinMs: SUBMIT_START_WITHIN_MS + 50, clockSlackMs: 60_000, skewMs: 3_500, report,
     onMoved: (from, to) => { for (const edge of walkedEdges(from, to)) edges.set(edge, (edges.get(edge) ?? 0) + 1); },
   });
@@ -186,6 +188,9 @@ export const simulate = async (plan: Plan, keepTrace = false): Promise<Outcome> 
       pacer.plantTick();
       for (const n of ledger.notifications.values()) {
         if (n.decideAt !== null && health.since(n.decideAt, scheduler.now) > LATEST_DECISION_MS) report('a decision is made soon after it is due', `${n.eventId} ${scheduler.now - n.decideAt} ms late`);
+      }
+      for (const { key, since } of ledger.forgotten()) {
+        if (health.since(since, scheduler.now) > LATEST_DECISION_MS) report('what waited for its provider goes on once it is back', key);
       }
     },
   });
