@@ -11,6 +11,8 @@ import { retry } from './retry.ts';
 import type { SubmitRefusal } from './submissions.ts';
 import { recordSubmission, refuseToSubmit, startRefusal, startSubmission } from './submissions.ts';
 import { recordLookUp, recordStatus } from './observations.ts';
+import type { PreconditionAnswer } from './precondition.ts';
+import { isStillNeeded, recordPrecondition } from './precondition.ts';
 import { giveBackProbes } from './provider-trouble.ts';
 
 export type Command =
@@ -22,6 +24,8 @@ export type Command =
   | { kind: 'record_submission'; attempt: AttemptKey; submission: number; result: SubmitResult }
   | { kind: 'record_status'; attempt: AttemptKey; reading: StatusReading }
   | { kind: 'record_look_up'; attempt: AttemptKey; result: LookUpResult }
+  /** What the origin system said to the question that is waited for until `askedUntil`. */
+  | { kind: 'record_precondition'; answer: PreconditionAnswer; askedUntil: number }
   | { kind: 'close'; reason: string }
   | { kind: 'pause'; reason: string }
   /**
@@ -52,7 +56,7 @@ export const decide = (command: Command, state: NotificationState, input: Decisi
       break;
     case 'start_submission':
       advance(work);
-      if (startRefusal(work.state, command.attempt, input.now) === null) startSubmission(work, command.attempt);
+      if (startRefusal(work.state, command.attempt, input.now) === null && isStillNeeded(work, 'submission')) startSubmission(work, command.attempt);
       return finish(work);
     case 'refuse_to_submit':
       advance(work);
@@ -66,6 +70,9 @@ export const decide = (command: Command, state: NotificationState, input: Decisi
       break;
     case 'record_look_up':
       recordLookUp(work, command.attempt, command.result);
+      break;
+    case 'record_precondition':
+      recordPrecondition(work, command.answer, command.askedUntil);
       break;
     case 'close':
       close(work, command.reason);

@@ -5,6 +5,7 @@ import type { RestsOn } from './transitions.ts';
 import type { Work } from './work.ts';
 import { planStep } from './plan-attempt.ts';
 import { takeBackQueued, withdraw } from './resubmission.ts';
+import { isStillNeeded } from './precondition.ts';
 
 type EvidenceClass = RestsOn['class'];
 
@@ -61,7 +62,7 @@ const atDeadline = (work: Work, found: AttemptState): void => {
     return;
   }
   if (needsLook && now < (attempt.lookUntil as Instant)) return;
-  claim(work, attempt, 'deadline', needsLook);
+  if (isStillNeeded(work, 'claim')) claim(work, attempt, 'deadline', needsLook);
 };
 
 /**
@@ -71,10 +72,10 @@ const atDeadline = (work: Work, found: AttemptState): void => {
 export const escalate = (work: Work): void => {
   const attempt = currentAttempt(work.state);
   const mayClaim = work.state.strategy === 'escalate' && nextWaiting(work) !== -1;
-  if (attempt && mayClaim && failedFirsthand(attempt) && work.stepFor(attempt).escalateWhen.includes('failed')) {
+  if (attempt && mayClaim && failedFirsthand(attempt) && work.stepFor(attempt).escalateWhen.includes('failed') && isStillNeeded(work, 'claim')) {
     claim(work, attempt, 'attempt_failed', false);
   }
-  if (attempt && mayClaim && isStranded(work, attempt)) claim(work, attempt, 'provider_unavailable', false);
+  if (attempt && mayClaim && isStranded(work, attempt) && isStillNeeded(work, 'claim')) claim(work, attempt, 'provider_unavailable', false);
   passDeadlines(work);
 };
 

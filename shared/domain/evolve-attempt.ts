@@ -76,7 +76,7 @@ const higher = (before: Evidenced | undefined, heard: Evidenced | 'not_found' | 
 /** The transitions that change one attempt, and nothing else of its notification. */
 export type AttemptTransition = Exclude<Transition, { kind:
   'NotificationAccepted' | 'PolicyRejected' | 'StepSkipped' | 'FallbackClaimed' | 'AttemptPlanned' | 'AttemptRenderFailed'
-  | 'NotificationPaused' | 'NotificationResumed' | 'OperatorRetried' | 'NotificationClosed' | 'NotificationExpired' | 'NotificationSettled' }>;
+  | 'PreconditionAsked' | 'PreconditionAnswered' | 'PreconditionLapsed' | 'NotificationPaused' | 'NotificationResumed' | 'OperatorRetried' | 'NotificationClosed' | 'NotificationExpired' | 'NotificationSettled' }>;
 
 /** What a transition changes in the attempt that it is about. */
 export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTransition): Patch => {

@@ -20,12 +20,25 @@ const startStep = (state: NotificationState, index: number): NotificationState =
   ...state, steps: state.steps.map((step, at) => (at === index ? { ...step, phase: 'started', reason: null } : step)),
 });
 
+/** What was turned away at its submission for want of an answer is enqueued anew, unless the answer holds it. */
+const answered = (state: NotificationState, at: Instant, { answer, valid_until: validUntil }: { answer: 'needed' | 'not_needed' | 'error'; valid_until: Instant }): NotificationState => {
+  const { precondition } = state;
+  if (precondition === null) return state;
+  const goesOn = answer === 'needed' || (answer === 'error' && precondition.onError === 'send');
+  return {
+    ...state,
+    precondition: { ...precondition, askedUntil: null, answer, validUntil, errors: answer === 'error' ? precondition.errors + 1 : 0 },
+    attempts: goesOn ? state.attempts.map((attempt) => (attempt.state === 'queued' && attempt.providerWaitAt === null ? { ...attempt, ...setFree(attempt, at) } : attempt)) : state.attempts,
+  };
+};
+
 const evolveNotification = (state: NotificationState, at: Instant, t: Transition): NotificationState | null => {
   switch (t.kind) {
     case 'NotificationAccepted':
       return {
         ...state, purpose: t.details.purpose, policyVersion: t.details.policy_version, strategy: t.details.strategy,
         requestedAt: t.details.requested_at, expiresAt: t.details.expires_at, reconcileUntil: t.details.reconcile_until,
+        precondition: t.details.on_precondition_error === undefined ? null : { onError: t.details.on_precondition_error, askedUntil: null, answer: null, validUntil: null, errors: 0 },
         steps: t.details.steps.map((channel) => ({ channel, phase: 'waiting', reason: null })),
       };
     case 'PolicyRejected':
@@ -45,6 +58,12 @@ const evolveNotification = (state: NotificationState, at: Instant, t: Transition
       return startStep({ ...state, attempts: [...state.attempts, plannedAttempt(at, t)] }, t.details.step);
     case 'NotificationClosed':
       return dropWaiting({ ...state, closed: { reason: t.details.reason, at }, paused: null }, 'closed');
+    case 'PreconditionAsked':
+      return { ...state, precondition: state.precondition && { ...state.precondition, askedUntil: t.details.until, answer: null, validUntil: null } };
+    case 'PreconditionAnswered':
+      return answered(state, at, t.details);
+    case 'PreconditionLapsed':
+      return { ...state, precondition: state.precondition && { ...state.precondition, answer: null, validUntil: null } };
     case 'NotificationPaused':
       // A pause holds by itself: what waited for its provider is looked at anew once it is resumed.
       return { ...state, paused: { reason: t.details.reason, at }, attempts: state.attempts.map((attempt) => (attempt.providerWaitAt === null ? attempt : { ...attempt, providerWaitAt: null })) };

@@ -82,6 +82,17 @@ export interface AttemptState {
   reason: ReasonCode | null;
 }
 
+/** The question to the origin system whether anything still needs to be done. */
+export interface PreconditionState {
+  onError: 'send' | 'hold';
+  /** Asked and not answered; until then the answer is waited for. */
+  askedUntil: Instant | null;
+  answer: 'needed' | 'not_needed' | 'error' | null;
+  validUntil: Instant | null;
+  /** Errors in a row. */
+  errors: number;
+}
+
 /** The fold of a notification's ledger. Plain JSON. */
 export interface NotificationState {
   eventId: EventId;
@@ -97,6 +108,8 @@ export interface NotificationState {
   /** Nothing is queued, claimed or started, while polls and expiry go on. */
   paused: { reason: string; at: Instant } | null;
   expired: boolean;
+  /** Null where nothing is to be asked. */
+  precondition: PreconditionState | null;
   steps: StepState[];
   attempts: AttemptState[];
   settledAt: Instant | null;
@@ -105,7 +118,7 @@ export interface NotificationState {
 /** The state before the first entry. */
 export const emptyState = (eventId: EventId): NotificationState => ({
   eventId, version: 0, purpose: '', policyVersion: 0, strategy: 'escalate', requestedAt: 0, expiresAt: 0, reconcileUntil: 0,
-  rejected: null, closed: null, paused: null, expired: false, steps: [], attempts: [], settledAt: null,
+  rejected: null, closed: null, paused: null, expired: false, precondition: null, steps: [], attempts: [], settledAt: null,
 });
 
 const NEVER_SUBMITTED: ReadonlySet<AttemptStateName> = new Set(['planned', 'queued']);

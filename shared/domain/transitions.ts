@@ -20,6 +20,8 @@ export type Transition =
   | Of<'NotificationAccepted', {
     purpose: string; policy_version: number; strategy: 'escalate' | 'all'; urgency: string; region: string;
     requested_at: Instant; expires_at: Instant; reconcile_until: Instant; steps: Channel[]; recipient_commitment: string;
+    /** What an unanswered precondition means; absent where there is none. */
+    on_precondition_error?: 'send' | 'hold';
   }>
   | Of<'PolicyRejected', { reason: ReasonCode; purpose: string; policy_version: number; requested_at: Instant; expires_at: Instant; recipient_commitment: string }>
   | Of<'StepSkipped', { step: number; channel: Channel; reason: ReasonCode }>
@@ -67,6 +69,11 @@ export type Transition =
   | About<'OperatorRetried', { means: RetryMeans; reason: string; even_if_delivered: boolean; accept_duplicate: boolean }>
   | About<'DeadlinePassed', { class: 'pending' | 'accepted' | 'unknown' | 'failed' }>
   | About<'ReconciliationEnded', { reason: ReasonCode }>
+  /** The origin system is asked whether anything still needs to be done. */
+  | Of<'PreconditionAsked', { wanted: 'claim' | 'submission'; until: Instant }>
+  /** `lapsed` where no answer came in time. */
+  | Of<'PreconditionAnswered', { answer: 'needed' | 'not_needed' | 'error'; valid_until: Instant; lapsed: boolean }>
+  | Of<'PreconditionLapsed', { errors: number }>
   | Of<'NotificationPaused', { reason: string; in_flight: boolean }>
   | Of<'NotificationResumed', { reason: string }>
   | Of<'NotificationClosed', { reason: string; in_flight: boolean }>

@@ -31,8 +31,18 @@ const submissionStarted = (tally: Tally, details: Details<'SubmissionStarted'>, 
   must(details.submission === 1 || tally.answered.has(`${details.attempt}/${details.submission - 1}`), 'never a blind second send (inv. 6)', details);
 };
 
-const fallbackClaimed = (tally: Tally, details: Details<'FallbackClaimed'>, { stamped: { at }, from, input, command }: Entry): void => {
+/** Where a precondition stands, its answer must: younger than ten seconds, and not *not needed*; an error counts where policy sends all the same. */
+const stillNeeded = ({ stamped: { at }, from: { precondition } }: Entry): void => {
+  if (precondition === null) return;
+  const { answer, askedUntil, validUntil, onError } = precondition;
+  const says = answer === 'needed' || (answer === 'error' && onError === 'send');
+  must(says && askedUntil === null && validUntil !== null && at < validUntil && validUntil - at <= 10_000, 'no claim or submission without a valid answer where a precondition stands', precondition);
+};
+
+const fallbackClaimed = (tally: Tally, details: Details<'FallbackClaimed'>, entry: Entry): void => {
+  const { stamped: { at }, from, input, command } = entry;
   once(tally.claimed, details.to_step, 'a fallback is claimed once (inv. 3)');
+  stillNeeded(entry);
   const rests = details.rests_on;
   const attempt = rests && findAttempt(from, rests.attempt);
   const step = input.policy.steps[details.from_step];
@@ -107,7 +117,9 @@ export const checkTransition = (tally: Tally, entry: Entry): void => {
       tally.answered.add(`${transition.details.attempt}/${findAttempt(entry.from, transition.details.attempt)?.submissions}`);
       return undefined;
     case 'DeliveryCorrected': return corrected(transition.details, entry);
-    case 'SubmissionStarted': return submissionStarted(tally, transition.details, entry);
+    case 'SubmissionStarted':
+      stillNeeded(entry);
+      return submissionStarted(tally, transition.details, entry);
     case 'SubmissionDeferred':
     case 'SubmissionAbandoned': return deferred(tally, transition.details, entry);
     case 'AttemptCancelled': {

@@ -13,18 +13,18 @@ const SUBMIT: SubmitResult[] = [accepted(), accepted(), accepted(), accepted('SM
 const READ: StatusReading[] = [reads('pending'), reads('pending'), reads('accepted'), reads('delivered'), reads('undelivered'), reads('rejected'), reads('suppressed'), reads('unknown'), notFound, readFailed(), readFailed(45_000)];
 const LOOK: LookUpResult[] = [found('pending'), found('accepted'), found('delivered'), found('undelivered'), found('pending', 'SM0009'), { kind: 'none' }, { kind: 'none' }, { kind: 'several', matches: 2 }, readFailed()];
 
-const ACTS = ['wake', 'wake', 'wake', 'work', 'work', 'work', 'work', 'answer', 'answer', 'answer', 'poll', 'poll', 'poll', 'stray', 'wait', 'wait', 'leap', 'tick', 'refuse', 'close', 'pause', 'resume', 'resume', 'bounce', 'retry', 'retry', 'outage', 'rival', 'repair', 'repair'] as const;
+const ACTS = ['wake', 'wake', 'wake', 'work', 'work', 'work', 'work', 'answer', 'answer', 'answer', 'poll', 'poll', 'poll', 'stray', 'wait', 'wait', 'leap', 'tick', 'refuse', 'close', 'pause', 'resume', 'resume', 'bounce', 'retry', 'retry', 'outage', 'rival', 'repair', 'repair', 'reply', 'reply', 'reply'] as const;
 
 /** What happens next, and three free numbers that say how. */
 export interface Act { kind: (typeof ACTS)[number]; pick: number; draw: number; repeat: boolean }
 export interface Life {
-  onUnknown: OnUnknown; maxSubmissions: number; reconciling: boolean; escalateWhen: EscalateWhen[]; strategy: 'escalate' | 'all'; order: Channel[]; canLookUp: boolean; emailByPoll: boolean; jitter: number;
+  precondition: 'send' | 'hold' | null; onUnknown: OnUnknown; maxSubmissions: number; reconciling: boolean; escalateWhen: EscalateWhen[]; strategy: 'escalate' | 'all'; order: Channel[]; canLookUp: boolean; emailByPoll: boolean; jitter: number;
   renderFails: Channel | null; barred: Channel | null; expiresInMs: number; seed: number; acts: Act[];
 }
 
 const act: fc.Arbitrary<Act> = fc.record({ kind: fc.constantFrom(...ACTS), pick: fc.nat(1_000), draw: fc.nat(1_000_000), repeat: fc.boolean() });
 export const anyLife: fc.Arbitrary<Life> = fc.record({
-  onUnknown: fc.constantFrom<OnUnknown>('hold', 'replay', 'resubmit_if_absent'), maxSubmissions: fc.constantFrom(3, 3, 2, 5), reconciling: fc.boolean(),
+  precondition: fc.constantFrom<'send' | 'hold' | null>(null, null, null, 'send', 'hold'), onUnknown: fc.constantFrom<OnUnknown>('hold', 'replay', 'resubmit_if_absent'), maxSubmissions: fc.constantFrom(3, 3, 2, 5), reconciling: fc.boolean(),
   escalateWhen: fc.oneof(fc.constant<EscalateWhen[]>(['pending', 'accepted', 'unknown', 'failed']), fc.subarray<EscalateWhen>(['pending', 'accepted', 'unknown', 'failed'])),
   strategy: fc.constantFrom('escalate', 'escalate', 'escalate', 'all'),
   order: fc.constantFrom<Channel[]>(['sms', 'email'], ['sms', 'email'], ['sms', 'email'], ['sms', 'email'], ['email', 'sms'], ['email']),
@@ -86,6 +86,13 @@ const wake = ({ world }: Scene, { draw }: Act): void => {
   world.tick();
 };
 
+/** The origin system answers: mostly that it is needed, sometimes to a question that is over. */
+const reply = (world: World, { draw, repeat }: Act): void => {
+  const askedUntil = world.state.precondition?.askedUntil ?? (repeat ? world.now : null);
+  if (askedUntil === null) return;
+  world.decide({ kind: 'record_precondition', answer: (['needed', 'needed', 'needed', 'needed', 'error', 'error', 'not_needed'] as const)[draw % 7] ?? 'needed', askedUntil });
+};
+
 const channelOf = ({ repeat }: Act): Channel => (repeat ? 'email' : 'sms');
 
 /** Another notification's call is refused for our account's sake. */
@@ -129,6 +136,7 @@ const play = (scene: Scene, next: Act): void => {
     case 'retry': return attempt && void world.decide({
       kind: 'retry', attempt: attempt.key, reason: 'looked_at', overrides: { evenIfDelivered: next.draw % 4 === 0, acceptDuplicate: next.draw % 3 === 0 },
     });
+    case 'reply': return reply(world, next);
     case 'outage': return next.pick % 2 === 0 ? breakProvider(world, next) : undefined;
     case 'rival': return rivalProbe(world, next);
     case 'repair': return repairProvider(world, next);
@@ -150,7 +158,7 @@ export const live = (life: Life): World => {
     render: (channel) => (channel === renderFails ? { ok: false, reason: 'render_error' } : { ok: true, hash: 'b1946ac9' }),
   });
   const scene: Scene = { world, calls: [] };
-  world.accept({ expiresAt: START + life.expiresInMs, barred: barred ? { [barred]: 'no_consent' } : {} });
+  world.accept({ ...(life.precondition === null ? {} : { onPreconditionError: life.precondition }), expiresAt: START + life.expiresInMs, barred: barred ? { [barred]: 'no_consent' } : {} });
   for (const next of life.acts) play(scene, next);
   const draws = generator(seed + 1);
   for (let left = 400; left > 0 && nextDecideAt(world.state) !== null; left -= 1) wake(scene, { kind: 'wake', pick: 0, draw: Math.floor(draws() * 1_000), repeat: false });
