@@ -2,7 +2,7 @@ import { ensurePartitions } from '../../shared/ledger/partitions.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { pollAttempt } from '../../shared/delivery/poll-attempt.ts';
 import type { Relay } from '../../shared/delivery/relay.ts';
-import { sweepDecisions } from '../../shared/delivery/sweep.ts';
+import { releaseWaiting, sweepDecisions } from '../../shared/delivery/sweep.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import type { RunningWorker } from '../../shared/queue/work-job.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
@@ -47,6 +47,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
 
   const sweepOnce = async (): Promise<void> => {
     await sweepDecisions(engine, settings.actor);
+    await releaseWaiting(engine, settings.actor);
     await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)) });
     await engine.ledger.beat('sweep', engine.now());
   };

@@ -7,7 +7,7 @@ import type { Append, Provenance } from '../ledger/rows.ts';
 import { toAppend } from '../ledger/rows.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import type { Engine } from './engine.ts';
-import { logDecision } from './log-decision.ts';
+import { logDecision, logProviders } from './log-decision.ts';
 import { renderFor } from './payload.ts';
 import { afterReload, noteLostRace, noteReload } from './reload.ts';
 import type { LostRace } from './reload.ts';
@@ -25,7 +25,7 @@ const MOST_ROUNDS = 50;
 
 /** The input of a decision on a loaded notification, at `now`. */
 export const inputFor = (engine: Engine, loaded: Loaded, bound: BoundVersions): DecisionInput => ({
-  now: engine.now(), random: engine.random, policy: bound.policy, carriers: engine.carriers,
+  now: engine.now(), random: engine.random, policy: bound.policy, carriers: engine.carriers, ...(loaded.providers ? { providers: loaded.providers } : {}),
   eligibility: eligibilityOf(engine, loaded),
   render: (planned) => {
     const rendered = renderFor(engine, loaded, bound, planned);
@@ -42,6 +42,7 @@ export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command
   if (!(await engine.append(how.enrich?.(append) ?? append))) return null;
   if (decision.transitions.some(({ transition }) => transition.kind === 'FallbackClaimed')) faultPoint('fallback-claimed');
   logDecision(engine.log, decision);
+  logProviders(engine.log, decision);
   if (decision.requests.some((request) => request.kind === 'enqueue')) engine.onEnqueued();
   return { kind: 'appended', before: loaded.state, decision };
 };

@@ -14,6 +14,7 @@ import { decideAndAppend } from './decide-and-append.ts';
 import type { Engine } from './engine.ts';
 import { sealRaw } from './observe.ts';
 import { renderFor } from './payload.ts';
+import { releaseWaiting } from './sweep.ts';
 import { untilDatabaseIsBack } from './until-database-is-back.ts';
 import type { BoundVersions } from './versions.ts';
 
@@ -103,11 +104,13 @@ export const performAttempt = async (engine: Engine, key: AttemptKey, settings: 
   faultPoint('submission-started');
   const result = await submit(engine, key, started, settings);
   faultPoint('answer-received');
-  await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {
+  const recorded = await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {
     provenance: { actor: settings.actor, requestId: `submit-${key}-${started.submission}` },
     command: () => ({ kind: 'record_submission', attempt: key, submission: started.submission, result }),
     enrich: sealRaw(engine, parts.eventId, 'raw' in result ? result.raw : undefined),
   }));
+  // What waited goes on at once; where this process dies first, the next sweep sets it free.
+  if (recorded.kind === 'appended' && recorded.decision.requests.some((one) => one.kind === 'provider' && one.write?.state === 'closed')) await releaseWaiting(engine, settings.actor);
   return 'done';
 };
 

@@ -31,6 +31,21 @@ const decideOne = async (engine: Engine, loaded: Loaded, actor: string): Promise
 };
 
 /**
+ * Sets free what waited for a provider that is back, and lets one attempt through to each provider whose probe is due. Whoever
+ * comes second loses the race and finds nothing to do. Returns how many moved.
+ */
+export const releaseWaiting = async (engine: Engine, actor: string): Promise<number> => {
+  let released = 0;
+  for (;;) {
+    const waiting = await engine.ledger.loadWaiting(engine.now(), BATCH);
+    const outcomes = await Promise.all(waiting.map((loaded) => decideOne(engine, loaded, actor)));
+    const moved = outcomes.filter((fate) => fate === 'moved').length;
+    released += moved;
+    if (waiting.length < BATCH || moved === 0) return released;
+  }
+};
+
+/**
  * Applies every decision that is due, the longest overdue first, in grouped appends. Needs Postgres alone. No lease: of two
  * coordinators at one deadline one append wins, and the other reloads and finds nothing more to do. Returns how many were decided.
  */

@@ -1,7 +1,7 @@
 import type { AttemptKey } from './words.ts';
 import type { LookUpResult, StatusReading, SubmitResult } from './provider-answers.ts';
 import type { NotificationState } from './state.ts';
-import type { Decision, DecisionInput } from './work.ts';
+import type { Decision, DecisionInput, Work } from './work.ts';
 import { openWork } from './work.ts';
 import type { Intent } from './lifecycle.ts';
 import { accept, advance, close } from './lifecycle.ts';
@@ -12,6 +12,9 @@ import type { SubmitRefusal } from './submissions.ts';
 import { recordSubmission, refuseToSubmit, startRefusal, startSubmission } from './submissions.ts';
 import { noteOptOut } from './eligibility.ts';
 import { recordLookUp, recordStatus } from './observations.ts';
+import type { PreconditionAnswer } from './precondition.ts';
+import { isStillNeeded, recordPrecondition } from './precondition.ts';
+import { giveBackProbes } from './provider-trouble.ts';
 
 export type Command =
   | { kind: 'accept'; intent: Intent }
@@ -22,6 +25,8 @@ export type Command =
   | { kind: 'record_submission'; attempt: AttemptKey; submission: number; result: SubmitResult }
   | { kind: 'record_status'; attempt: AttemptKey; reading: StatusReading }
   | { kind: 'record_look_up'; attempt: AttemptKey; result: LookUpResult }
+  /** What the origin system said to the question that is waited for until `askedUntil`. */
+  | { kind: 'record_precondition'; answer: PreconditionAnswer; askedUntil: number }
   | { kind: 'close'; reason: string }
   | { kind: 'pause'; reason: string }
   /**
@@ -31,6 +36,11 @@ export type Command =
   | { kind: 'resume'; reason: string; leaveRest?: boolean }
   /** An operator's decision; `reason` is a code. */
   | { kind: 'retry' } & Retry;
+
+const finish = (work: Work): Decision => {
+  giveBackProbes(work);
+  return work.finish();
+};
 
 /**
  * Decides what a command comes to: the transitions to append and the requests that belong into the same transaction. Pure.
@@ -42,13 +52,13 @@ export const decide = (command: Command, state: NotificationState, input: Decisi
   switch (command.kind) {
     case 'accept':
       if (state.version === 0) accept(work, command.intent);
-      return work.finish();
+      return finish(work);
     case 'tick':
       break;
     case 'start_submission':
       advance(work);
-      if (startRefusal(work.state, command.attempt, input.now) === null) startSubmission(work, command.attempt);
-      return work.finish();
+      if (startRefusal(work.state, command.attempt, input.now) === null && isStillNeeded(work, 'submission')) startSubmission(work, command.attempt);
+      return finish(work);
     case 'refuse_to_submit':
       advance(work);
       if (startRefusal(work.state, command.attempt, input.now) === null) refuseToSubmit(work, command.attempt, command.reason);
@@ -65,6 +75,9 @@ export const decide = (command: Command, state: NotificationState, input: Decisi
       recordLookUp(work, command.attempt, command.result);
       noteOptOut(work, command.attempt, command.result);
       break;
+    case 'record_precondition':
+      recordPrecondition(work, command.answer, command.askedUntil);
+      break;
     case 'close':
       close(work, command.reason);
       break;
@@ -73,7 +86,7 @@ export const decide = (command: Command, state: NotificationState, input: Decisi
       break;
     case 'resume':
       resume(work, command.reason);
-      if (command.leaveRest) return work.finish();
+      if (command.leaveRest) return finish(work);
       break;
     case 'retry':
       advance(work);
@@ -81,5 +94,5 @@ export const decide = (command: Command, state: NotificationState, input: Decisi
       break;
   }
   advance(work);
-  return work.finish();
+  return finish(work);
 };

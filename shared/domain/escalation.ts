@@ -6,6 +6,7 @@ import { nextToStart, wasBarred } from './eligibility.ts';
 import type { Work } from './work.ts';
 import { planStep } from './plan-attempt.ts';
 import { takeBackQueued, withdraw } from './resubmission.ts';
+import { isStillNeeded } from './precondition.ts';
 
 type EvidenceClass = RestsOn['class'];
 
@@ -25,7 +26,7 @@ const restsOn = (attempt: AttemptState, stale: boolean): RestsOn => ({
 });
 
 /** Claims the next step: every earlier attempt with nothing at the provider is cancelled in the same append (invariant 10). */
-const claim = (work: Work, from: AttemptState, cause: 'deadline' | 'attempt_failed', stale: boolean): void => {
+const claim = (work: Work, from: AttemptState, cause: 'deadline' | 'attempt_failed' | 'provider_unavailable', stale: boolean): void => {
   const to = nextWaiting(work);
   const channel = work.state.steps[to]?.channel ?? from.channel;
   work.emit({ kind: 'FallbackClaimed', details: { from_step: from.step, to_step: to, channel, cause, rests_on: restsOn(from, stale) } });
@@ -62,7 +63,7 @@ const atDeadline = (work: Work, found: AttemptState): void => {
     return;
   }
   if (needsLook && now < (attempt.lookUntil as Instant)) return;
-  claim(work, attempt, 'deadline', needsLook);
+  if (isStillNeeded(work, 'claim')) claim(work, attempt, 'deadline', needsLook);
 };
 
 /**
@@ -72,10 +73,23 @@ const atDeadline = (work: Work, found: AttemptState): void => {
 export const escalate = (work: Work): void => {
   const attempt = currentAttempt(work.state);
   const mayClaim = attempt !== null && work.state.strategy === 'escalate' && failedFirsthand(attempt);
-  if (mayClaim && (wasBarred(attempt) || work.stepFor(attempt).escalateWhen.includes('failed')) && nextToStart(work) !== -1) {
+  if (mayClaim && (wasBarred(attempt) || work.stepFor(attempt).escalateWhen.includes('failed')) && nextToStart(work) !== -1 && isStillNeeded(work, 'claim')) {
     claim(work, attempt, 'attempt_failed', false);
   }
+  if (attempt && work.state.strategy === 'escalate' && isStranded(work, attempt) && nextToStart(work) !== -1 && isStillNeeded(work, 'claim')) claim(work, attempt, 'provider_unavailable', false);
   passDeadlines(work);
+};
+
+/**
+ * Waits for a provider that refuses us, with nothing at it and a later step whose provider does not: waiting for the deadline would
+ * bring no news. A policy that escalates on *pending* or on *failed* means this too.
+ */
+const isStranded = (work: Work, attempt: AttemptState): boolean => {
+  if (attempt.providerWaitAt === null || mayBeSent(attempt)) return false;
+  const { escalateWhen } = work.stepFor(attempt);
+  if (!escalateWhen.includes('pending') && !escalateWhen.includes('failed')) return false;
+  const next = work.state.steps[nextWaiting(work)];
+  return next !== undefined && work.provider(work.input.carriers[next.channel].name).state === 'closed';
 };
 
 const passDeadlines = (work: Work): void => {

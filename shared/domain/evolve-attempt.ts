@@ -3,6 +3,7 @@ import type { AttemptState } from './state.ts';
 import { submissionStart } from './state.ts';
 import type { Transition } from './transitions.ts';
 import type { ReasonCode } from './reasons.ts';
+import { isAccountRefusal } from './provider-state.ts';
 import { isPastDeadline } from './polling.ts';
 
 /** What a transition changes in its attempt. */
@@ -23,8 +24,11 @@ const read = (attempt: AttemptState, at: Instant, nextPollAt: Instant | null, fa
 
 const queued = (at: Instant, details: { generation: number; requeue_at: Instant }, retryAt: Instant | null): Patch => ({
   state: 'queued', queuedAt: at, generation: details.generation, retryAt, requeueAt: details.requeue_at, requeues: 0,
-  submissionStartedAt: null, outcomeDueAt: null, nextPollAt: null,
+  submissionStartedAt: null, outcomeDueAt: null, nextPollAt: null, providerWaitAt: null,
 });
+
+/** Whatever leaves the queue waits for no provider any more. */
+export const leavesQueue = (patch: Patch): Patch => (patch.state === undefined || patch.state === 'queued' ? patch : { ...patch, providerWaitAt: null });
 
 /** Resuming puts it into its queue anew, under a new job id: a job may be in hand that has already been turned away. */
 export const setFree = (attempt: AttemptState, at: Instant): Patch => ({ requeueAt: Math.max(at, attempt.retryAt ?? at), requeues: Math.max(1, attempt.requeues) });
@@ -53,7 +57,7 @@ export const plannedAttempt = (at: Instant, t: Extract<Transition, { kind: 'Atte
     visibleAfterMs: (rendered ? t.details.visible_after_ms : null) ?? null,
     providerMessageId: null, renderHash: rendered ? t.details.render_hash : null, plannedAt: at,
     startsAt: rendered ? t.details.starts_at : at, decisionDeadlineAt: d.decision_deadline_at, deadlinePassed: false,
-    superseded: false, queuedAt: null, generation: 0, retryAt: null, requeueAt: null, requeues: 0, submissions: 0,
+    superseded: false, queuedAt: null, generation: 0, retryAt: null, requeueAt: null, requeues: 0, providerWaitAt: null, accountRefusals: 0, submissions: 0,
     firstSubmissionAt: null, unknownSubmissions: [], absentLookUps: 0, resubmitAt: null, resubmitUntil: null, held: false, corrected: false,
     submissionStartedAt: null, outcomeDueAt: null, submittedAt: null, polls: 0, pollsAfterDeadline: 0, failedReads: 0,
     nextPollAt: null, evidence: null, lookUntil: null, settledAt: rendered ? null : at, reason: rendered ? null : t.details.reason,
@@ -72,7 +76,7 @@ const higher = (before: Evidenced | undefined, heard: Evidenced | 'not_found' | 
 /** The transitions that change one attempt, and nothing else of its notification. */
 export type AttemptTransition = Exclude<Transition, { kind:
   'NotificationAccepted' | 'PolicyRejected' | 'StepSkipped' | 'FallbackClaimed' | 'AttemptPlanned' | 'AttemptRenderFailed'
-  | 'NotificationPaused' | 'NotificationResumed' | 'OperatorRetried' | 'NotificationClosed' | 'NotificationExpired' | 'NotificationSettled'
+  | 'PreconditionAsked' | 'PreconditionAnswered' | 'PreconditionLapsed' | 'NotificationPaused' | 'NotificationResumed' | 'OperatorRetried' | 'NotificationClosed' | 'NotificationExpired' | 'NotificationSettled'
   | 'PayloadDestroyed' }>;
 
 /** What a transition changes in the attempt that it is about. */
@@ -80,6 +84,8 @@ export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTran
   switch (t.kind) {
     case 'AttemptQueued': return queued(at, t.details, null);
     case 'AttemptRequeued': return { generation: t.details.generation, requeueAt: t.details.requeue_at, requeues: attempt.requeues + 1 };
+    case 'AttemptHeld': return { providerWaitAt: at, requeueAt: null };
+    case 'AttemptReleased': return { providerWaitAt: null, generation: t.details.generation, requeueAt: t.details.requeue_at, requeues: 0 };
     case 'AttemptCancelled': return ended('cancelled', at, t.details.reason);
     case 'AttemptExpired': return ended('expired', at, t.details.reason);
     case 'AttemptDeadLettered': return ended('dead_lettered', at, t.details.reason);
@@ -93,7 +99,7 @@ export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTran
     case 'SubmissionDeferred':
     case 'SubmissionAbandoned':
       return {
-        ...queued(at, t.details, t.details.retry_at), reason: t.details.reason,
+        ...queued(at, t.details, t.details.retry_at), reason: t.details.reason, accountRefusals: attempt.accountRefusals + (isAccountRefusal(t.details.reason) ? 1 : 0),
         unknownSubmissions: attempt.unknownSubmissions.filter(({ submission }) => submission !== t.details.submission),
       };
     case 'SubmissionOutcomeUnknown':

@@ -4,7 +4,7 @@ import { emptyState } from './state.ts';
 import type { PayloadBound, Stamped, Transition } from './transitions.ts';
 import type { ReasonCode } from './reasons.ts';
 import type { AttemptTransition, Patch } from './evolve-attempt.ts';
-import { evolveAttempt, plannedAttempt, setFree } from './evolve-attempt.ts';
+import { evolveAttempt, leavesQueue, plannedAttempt, setFree } from './evolve-attempt.ts';
 
 const patchAttempt = (state: NotificationState, key: AttemptKey, patch: (attempt: AttemptState) => Patch): NotificationState => {
   if (!state.attempts.some((attempt) => attempt.key === key)) throw new Error(`the ledger speaks of an attempt it never planned: ${key}`);
@@ -25,6 +25,17 @@ const payloadOf = (bound: PayloadBound | undefined): Pick<NotificationState, 'pa
     parts: bound.parts, variables: bound.variables, addresses: bound.addresses, retryWindowMs: bound.retry_window_ms, retentionUntil: bound.retention_until, destroyed: {},
   },
 });
+/** What was turned away at its submission for want of an answer is enqueued anew, unless the answer holds it. */
+const answered = (state: NotificationState, at: Instant, { answer, valid_until: validUntil }: { answer: 'needed' | 'not_needed' | 'error'; valid_until: Instant }): NotificationState => {
+  const { precondition } = state;
+  if (precondition === null) return state;
+  const goesOn = answer === 'needed' || (answer === 'error' && precondition.onError === 'send');
+  return {
+    ...state,
+    precondition: { ...precondition, askedUntil: null, answer, validUntil, errors: answer === 'error' ? precondition.errors + 1 : 0 },
+    attempts: goesOn ? state.attempts.map((attempt) => (attempt.state === 'queued' && attempt.providerWaitAt === null ? { ...attempt, ...setFree(attempt, at) } : attempt)) : state.attempts,
+  };
+};
 
 const evolveNotification = (state: NotificationState, at: Instant, t: Transition): NotificationState | null => {
   switch (t.kind) {
@@ -32,6 +43,7 @@ const evolveNotification = (state: NotificationState, at: Instant, t: Transition
       return {
         ...state, purpose: t.details.purpose, policyVersion: t.details.policy_version, strategy: t.details.strategy,
         requestedAt: t.details.requested_at, expiresAt: t.details.expires_at, reconcileUntil: t.details.reconcile_until,
+        precondition: t.details.on_precondition_error === undefined ? null : { onError: t.details.on_precondition_error, askedUntil: null, answer: null, validUntil: null, errors: 0 },
         steps: t.details.steps.map((channel) => ({ channel, phase: 'waiting', reason: null })), ...payloadOf(t.details.payload),
       };
     case 'PolicyRejected':
@@ -51,8 +63,15 @@ const evolveNotification = (state: NotificationState, at: Instant, t: Transition
       return startStep({ ...state, attempts: [...state.attempts, plannedAttempt(at, t)] }, t.details.step);
     case 'NotificationClosed':
       return dropWaiting({ ...state, closed: { reason: t.details.reason, at }, paused: null }, 'closed');
+    case 'PreconditionAsked':
+      return { ...state, precondition: state.precondition && { ...state.precondition, askedUntil: t.details.until, answer: null, validUntil: null } };
+    case 'PreconditionAnswered':
+      return answered(state, at, t.details);
+    case 'PreconditionLapsed':
+      return { ...state, precondition: state.precondition && { ...state.precondition, answer: null, validUntil: null } };
     case 'NotificationPaused':
-      return { ...state, paused: { reason: t.details.reason, at } };
+      // A pause holds by itself: what waited for its provider is looked at anew once it is resumed.
+      return { ...state, paused: { reason: t.details.reason, at }, attempts: state.attempts.map((attempt) => (attempt.providerWaitAt === null ? attempt : { ...attempt, providerWaitAt: null })) };
     case 'NotificationResumed':
       return { ...state, paused: null, attempts: state.attempts.map((attempt) => (attempt.state === 'queued' ? { ...attempt, ...setFree(attempt, at) } : attempt)) };
     case 'OperatorRetried':
@@ -75,7 +94,7 @@ const evolveNotification = (state: NotificationState, at: Instant, t: Transition
 /** The next state: pure, and complete in the entry alone. Throws where the ledger contradicts itself. */
 export const evolve = (state: NotificationState, { at, transition }: Stamped): NotificationState => {
   const next = evolveNotification(state, at, transition)
-    ?? patchAttempt(state, (transition as AttemptTransition).details.attempt, (attempt) => evolveAttempt(attempt, at, transition as AttemptTransition));
+    ?? patchAttempt(state, (transition as AttemptTransition).details.attempt, (attempt) => leavesQueue(evolveAttempt(attempt, at, transition as AttemptTransition)));
   return { ...next, version: state.version + 1 };
 };
 

@@ -129,6 +129,7 @@ export const tellObserved = (d: DetailsOf<'StatusObserved'>, { at }: Moment): st
 export const tellLive = (attempt: AttemptState, state: NotificationState): string | null => {
   const name = attemptName(attempt.key);
   if (attempt.state === 'submitting') return `a submission of ${name} was started at ${instant(attempt.submissionStartedAt ?? attempt.plannedAt)}; its answer is awaited until ${instant(attempt.outcomeDueAt ?? attempt.plannedAt)}, and is unknown after that`;
+  if (attempt.providerWaitAt !== null) return `${name} waits in its queue since ${instant(attempt.providerWaitAt)} until ${attempt.provider} takes us again, or it expires`;
   if (attempt.state === 'queued' && mayBeSent(attempt)) return `${name} waits in its queue to be submitted again under the same attempt key; whether an earlier submission was sent is unknown`;
   if (attempt.state === 'planned' || attempt.state === 'queued') return `${name} is ${attempt.state}, and nothing of it is at the provider yet`;
   if (attempt.settledAt !== null || (attempt.state !== 'submitted' && attempt.state !== 'submitted_unknown')) return null;

@@ -39,6 +39,9 @@ export const tellClaim = (details: Claim, moment: Moment): string => {
   if (details.cause === 'attempt_failed') {
     return `${attemptName(from.key)} had ended as *${from.state}*, a definite failure, and ${rule}: so ${channel} was claimed at once, at ${instant(moment.at)}`;
   }
+  if (details.cause === 'provider_unavailable') {
+    return `${standing(from)}; ${from.provider} refuses our account, and ${rule}: so ${channel} was claimed at once, at ${instant(moment.at)} (provider_unavailable)`;
+  }
   const judged = rests.class === 'accepted' || rests.class === 'pending' ? 'this did not count as delivered' : `this counted as *${rests.class}*`;
   return `${standing(from)}; at the decision deadline ${instant(from.decisionDeadlineAt)} ${judged}, and ${rule}: so ${channel} was claimed at ${instant(moment.at)}`
     + staleness(from, rests.stale, moment);

@@ -10,6 +10,8 @@ import {
   tellAbandoned, tellAccepted, tellAdopted, tellCancelled, tellDeadLettered, tellDeferred, tellDelivered, tellFailed, tellLive, tellObserved,
   tellCorrected, tellPlanned, tellRenderFailed, tellResubmission, tellUnknown, tellWithdrawn,
 } from './explain-attempt.ts';
+import { tellAnswered, tellAsked } from './explain-precondition.ts';
+import { tellHeld, tellReleased } from './explain-provider.ts';
 import { tellPaused, tellResumed, tellRetried } from './explain-operator.ts';
 import { tellDestroyed } from './explain-payload.ts';
 import type { Moment } from './explain-words.ts';
@@ -51,6 +53,8 @@ const tell = (t: Transition, moment: Moment): string | null => {
     case 'AttemptCancelled': return tellCancelled(t.details, moment);
     case 'AttemptExpired': return `${attemptName(t.details.attempt)} expired at ${instant(at)} before anything of it was at the provider`;
     case 'AttemptDeadLettered': return tellDeadLettered(t.details, moment);
+    case 'AttemptHeld': return tellHeld(t.details, moment);
+    case 'AttemptReleased': return tellReleased(t.details, moment);
     case 'SubmissionAccepted': return tellAccepted(t.details, moment);
     case 'SubmissionDeferred': return tellDeferred(t.details, moment);
     case 'SubmissionAbandoned': return tellAbandoned(t.details, moment);
@@ -68,12 +72,15 @@ const tell = (t: Transition, moment: Moment): string | null => {
     case 'OperatorRetried': return tellRetried(t.details, moment);
     case 'DeadlinePassed': return tellDeadline(t.details, moment);
     case 'ReconciliationEnded': return `the grace for hearing more of ${attemptName(t.details.attempt)} ended at ${instant(at)}; it stays *${moment.before.attempts.find((one) => one.key === t.details.attempt)?.state}* for good`;
+    case 'PreconditionAsked': return tellAsked(t.details, moment);
+    case 'PreconditionAnswered': return tellAnswered(t.details, moment);
     case 'NotificationPaused': return tellPaused(t.details, moment);
     case 'NotificationResumed': return tellResumed(t.details, moment);
     case 'NotificationClosed': return tellClosed(t, moment);
     case 'NotificationExpired': return tellExpired(moment);
     case 'NotificationSettled': return `the notification settled at ${instant(at)} as *${t.details.status}*`;
     case 'PayloadDestroyed': return tellDestroyed(t.details, moment);
+    case 'PreconditionLapsed':
     case 'AttemptQueued':
     case 'AttemptRequeued':
     case 'SubmissionStarted':

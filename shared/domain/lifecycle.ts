@@ -8,6 +8,8 @@ import type { Work } from './work.ts';
 import type { ReasonCode } from './reasons.ts';
 import { endBarred, nextToStart, skipBarred } from './eligibility.ts';
 import { awaitsDeadline, escalate } from './escalation.ts';
+import { heedProviders } from './provider-trouble.ts';
+import { blockedUntil, lapsePrecondition } from './precondition.ts';
 import { planStep, queueAttempt } from './plan-attempt.ts';
 import { outcomeUnknown } from './submissions.ts';
 import { lapse, mayResubmit, resubmitDue, takeBackQueued } from './resubmission.ts';
@@ -23,6 +25,8 @@ export interface Intent {
   expiresAt: Instant | null;
   /** Channels that can never be used for this intent, each with its reason (no address, no consent); what may change is asked of `eligibility`. */
   barred: Partial<Record<Channel, ReasonCode>>;
+  /** Where the origin system is to be asked: what it means that it does not answer. */
+  onPreconditionError?: 'send' | 'hold';
   /** Salted commitment to the recipient. */
   recipientCommitment: string;
   /** The parts that were sealed; without them, none is destroyed by time. */
@@ -54,6 +58,7 @@ export const accept = (work: Work, intent: Intent): void => {
     details: {
       ...common, strategy: policy.strategy, urgency: policy.urgency, region: intent.region,
       reconcile_until: expiresAt + policy.reconcileGraceMs, steps: policy.steps.map((step) => step.channel),
+      ...(intent.onPreconditionError === undefined ? {} : { on_precondition_error: intent.onPreconditionError }),
     },
   });
   policy.steps.forEach(({ channel }, step) => {
@@ -79,6 +84,11 @@ export const close = (work: Work, reason: string): void => {
   if (work.state.closed || work.state.rejected || work.state.version === 0) return;
   work.emit({ kind: 'NotificationClosed', details: { reason, in_flight: work.state.attempts.some((attempt) => attempt.state === 'submitting') } });
   takeBackQueued(work, 'closed');
+};
+
+/** The origin system needs nothing any more. */
+const closeUnneeded = (work: Work): void => {
+  if (work.state.precondition?.answer === 'not_needed') close(work, 'precondition_not_needed');
 };
 
 const rescue = (work: Work): void => {
@@ -131,7 +141,7 @@ const isOver = (state: NotificationState): boolean => {
   if (!state.steps.some((step) => step.phase === 'waiting')) return true;
   const attempt = currentAttempt(state);
   // What waits may be claimed as soon as it is resumed.
-  if (state.paused) return attempt?.state === 'delivered';
+  if (state.paused || blockedUntil(state) !== null) return attempt?.state === 'delivered';
   return attempt !== null && (attempt.state === 'delivered' || hasFailed(attempt) || !awaitsDeadline(attempt));
 };
 
@@ -143,9 +153,12 @@ const move = (work: Work): void => {
     if (work.state.settledAt !== null || work.state.version === 0) return;
     rescue(work);
     expire(work);
+    closeUnneeded(work);
+    lapsePrecondition(work);
     lapse(work);
     if (!work.state.paused) {
       endBarred(work);
+      heedProviders(work);
       escalate(work);
       resubmitDue(work);
       enqueueDue(work);
@@ -168,7 +181,7 @@ const actedOnAt = (state: NotificationState, attempt: AttemptState): (Instant | 
   attempt.state === 'planned' ? attempt.startsAt : null,
   attempt.state === 'queued' ? attempt.requeueAt : null,
   mayResubmit(state, attempt) ? attempt.resubmitAt : null,
-  awaitsDeadline(attempt) ? attempt.lookUntil ?? attempt.decisionDeadlineAt : null,
+  awaitsDeadline(attempt) ? Math.max(attempt.lookUntil ?? attempt.decisionDeadlineAt, blockedUntil(state) ?? 0) : null,
 ];
 
 /**
@@ -177,7 +190,7 @@ const actedOnAt = (state: NotificationState, attempt: AttemptState): (Instant | 
  */
 export const nextDecideAt = (state: NotificationState): Instant | null => {
   if (state.settledAt !== null || state.rejected || state.version === 0) return nextDestructionAt(state);
-  const instants: (Instant | null)[] = [canExpire(state) ? state.expiresAt : null, nextDestructionAt(state)];
+  const instants: (Instant | null)[] = [canExpire(state) ? state.expiresAt : null, blockedUntil(state), nextDestructionAt(state)];
   for (const attempt of state.attempts) {
     if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);
     if (isReconciling(attempt)) instants.push(state.reconcileUntil);

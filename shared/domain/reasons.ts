@@ -56,6 +56,9 @@ export const REASONS = {
   absent: 'tocsin',
   basis_lapsed: 'tocsin',
   carrier_changed: 'tocsin',
+  provider_unavailable: 'tocsin',
+  provider_back: 'tocsin',
+  probe: 'tocsin',
 } as const;
 
 export type ReasonCode = keyof typeof REASONS;

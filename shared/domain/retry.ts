@@ -6,6 +6,7 @@ import type { RetryMeans } from './transitions.ts';
 import type { Work } from './work.ts';
 import { planStep } from './plan-attempt.ts';
 import { planResubmission, replayUntil } from './resubmission.ts';
+import { probeAtOnce } from './provider-trouble.ts';
 
 /** What an operator takes upon himself; recorded with the retry. */
 export interface RetryOverrides { evenIfDelivered?: boolean; acceptDuplicate?: boolean }
@@ -78,4 +79,6 @@ export const retry = (work: Work, { attempt: key, reason, overrides }: Retry): v
   work.emit({ kind: 'OperatorRetried', details: { attempt: key, means, reason, even_if_delivered: evenIfDelivered, accept_duplicate: acceptDuplicate } });
   if (means === 'new_attempt') planStep(work, attempt.step, 'operator');
   if (means === 'replay') planResubmission(work, work.attempt(key), { reason: 'replay', until: replayUntil(work, attempt) as Instant });
+  const newest = work.state.attempts.at(-1);
+  probeAtOnce(work, means === 'new_attempt' && newest ? newest.key : key);
 };

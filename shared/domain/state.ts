@@ -50,6 +50,10 @@ export interface AttemptState {
   retryAt: Instant | null;
   requeueAt: Instant | null;
   requeues: number;
+  /** Since when it waits, queued, for its provider to take us again. */
+  providerWaitAt: Instant | null;
+  /** Submissions that were refused for our account's sake: the message had no part in it. */
+  accountRefusals: number;
   submissions: number;
   /** When its first submission was started; never reset. */
   firstSubmissionAt: Instant | null;
@@ -81,6 +85,16 @@ export interface AttemptState {
 
 /** The sealed parts of a notification, how long each is kept, and which are gone since when. */
 export interface PayloadState extends PayloadTerms { parts: PayloadPart[]; retentionUntil: Instant; destroyed: Partial<Record<PayloadPart, Instant>> }
+/** The question to the origin system whether anything still needs to be done. */
+export interface PreconditionState {
+  onError: 'send' | 'hold';
+  /** Asked and not answered; until then the answer is waited for. */
+  askedUntil: Instant | null;
+  answer: 'needed' | 'not_needed' | 'error' | null;
+  validUntil: Instant | null;
+  /** Errors in a row. */
+  errors: number;
+}
 
 /** The fold of a notification's ledger. Plain JSON. */
 export interface NotificationState {
@@ -97,6 +111,8 @@ export interface NotificationState {
   /** Nothing is queued, claimed or started, while polls and expiry go on. */
   paused: { reason: string; at: Instant } | null;
   expired: boolean;
+  /** Null where nothing is to be asked. */
+  precondition: PreconditionState | null;
   steps: StepState[];
   attempts: AttemptState[];
   settledAt: Instant | null;
@@ -107,7 +123,7 @@ export interface NotificationState {
 /** The state before the first entry. */
 export const emptyState = (eventId: EventId): NotificationState => ({
   eventId, version: 0, purpose: '', policyVersion: 0, strategy: 'escalate', requestedAt: 0, expiresAt: 0, reconcileUntil: 0,
-  rejected: null, closed: null, paused: null, expired: false, steps: [], attempts: [], settledAt: null,
+  rejected: null, closed: null, paused: null, expired: false, precondition: null, steps: [], attempts: [], settledAt: null,
 });
 
 const NEVER_SUBMITTED: ReadonlySet<AttemptStateName> = new Set(['planned', 'queued']);

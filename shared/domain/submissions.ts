@@ -9,9 +9,11 @@ import { deadLetter, requeueGeneration } from './plan-attempt.ts';
 import { firstPoll } from './polling.ts';
 import { replayInstant, unknownRule, withdraw } from './resubmission.ts';
 import type { ReasonCode } from './reasons.ts';
+import { afterProbe, isAccountRefusal, isProbe } from './provider-state.ts';
+import { beginsIncident, openProvider, passProvider } from './provider-trouble.ts';
 
 /** Why a worker may not start a submission now; a normal answer, not an error. */
-export type StartRefusal = 'no_such_attempt' | 'already_started' | 'not_yet' | 'paused' | 'ended';
+export type StartRefusal = 'no_such_attempt' | 'already_started' | 'not_yet' | 'paused' | 'provider_waits' | 'ended';
 
 /** Whether a submission of that attempt may start, and why not. Due rules were applied before. */
 export const startRefusal = (state: NotificationState, key: AttemptKey, now: number): StartRefusal | null => {
@@ -20,16 +22,17 @@ export const startRefusal = (state: NotificationState, key: AttemptKey, now: num
   if (attempt.state === 'submitting' || attempt.state === 'submitted' || attempt.state === 'submitted_unknown') return 'already_started';
   if (attempt.state !== 'queued' || state.closed || state.expired || attempt.superseded || now >= state.expiresAt) return 'ended';
   if (state.paused) return 'paused';
+  if (attempt.providerWaitAt !== null) return 'provider_waits';
   return attempt.retryAt !== null && attempt.retryAt > now ? 'not_yet' : null;
 };
 
 /** Starts a submission: recorded before the call, with the instant at which a missing outcome becomes unknown. */
 export const startSubmission = (work: Work, key: AttemptKey): void => {
   const attempt = work.attempt(key);
-  work.emit({
-    kind: 'SubmissionStarted',
-    details: { attempt: key, submission: attempt.submissions + 1, outcome_due_at: work.input.now + work.stepFor(attempt).submitLimitMs },
-  });
+  const submission = attempt.submissions + 1;
+  const outcomeDueAt = work.input.now + work.stepFor(attempt).submitLimitMs;
+  const probe = passProvider(work, attempt, { submission, outcomeDueAt });
+  work.emit({ kind: 'SubmissionStarted', details: { attempt: key, submission, outcome_due_at: outcomeDueAt, ...(probe ? { probe } : {}) } });
 };
 
 /** Books the outcome as unknown: live until its grace ends, looked for where the provider can be asked, never called failed. */
@@ -70,12 +73,24 @@ const notProcessed = (work: Work, attempt: AttemptState, reason: ReasonCode, ret
   const over = superseded ? 'superseded' : work.state.closed ? 'closed' : isPastExpiry(work.state, now) ? 'expired' : null;
   if (over !== null && maybeSent) return withdraw(work, attempt, over, true);
   if (over !== null) return work.emit({ kind: over === 'expired' ? 'AttemptExpired' : 'AttemptCancelled', details: { attempt: key, reason: over } });
-  if (submissions >= step.transportRetry.maxSubmissions) return deadLetter(work, attempt, 'retries_exhausted', maybeSent);
+  // Refusals of the account use up nothing: the message had no part in them, and the provider's own probes bound them.
+  if (!isAccountRefusal(reason) && submissions - attempt.accountRefusals >= step.transportRetry.maxSubmissions) return deadLetter(work, attempt, 'retries_exhausted', maybeSent);
   const wished = reason === 'start_too_late' ? now + 1 : retryInstant(step, submissions, now, { retryAfterMs, random });
   // Nothing starts at expiry: the cap keeps a provider's absurd Retry-After out of the ledger, and retries nothing sooner.
   const retryAt = Math.min(wished, work.state.expiresAt);
   const details = { attempt: key, submission: submissions, reason, ...requeueGeneration(work, attempt, retryAt) };
   work.emit(reason === 'start_too_late' ? { kind: 'SubmissionAbandoned', details } : { kind: 'SubmissionDeferred', details });
+};
+
+/**
+ * Our account was refused. The first refusal opens the provider, and is the incident's one dead letter; so is that of an operator's
+ * retry, who is waiting for the answer. Whatever is refused meanwhile waits for the provider, and has not failed.
+ */
+const accountRefused = (work: Work, attempt: AttemptState, reason: 'provider_auth' | 'provider_account', maybeSent: boolean): void => {
+  const begins = beginsIncident(work, attempt);
+  if (begins) openProvider(work, attempt, reason);
+  if (begins || attempt.origin === 'operator') return deadLetter(work, attempt, reason, maybeSent);
+  notProcessed(work, attempt, reason, null);
 };
 
 /** The answer of a call whose attempt has moved on meanwhile is kept, and changes nothing. */
@@ -91,6 +106,13 @@ const late = (work: Work, attempt: AttemptState, result: SubmitResult): void => 
  * may have been processed, only an acceptance ends that: a refusal of the second says nothing for certain about the first.
  */
 export const recordSubmission = (work: Work, key: AttemptKey, submission: number, result: SubmitResult): void => {
+  const { provider } = work.attempt(key);
+  const probed = isProbe(work.provider(provider), key, submission);
+  bookSubmission(work, key, submission, result);
+  if (probed) work.setProvider(provider, afterProbe(work.provider(provider), result, work.input));
+};
+
+const bookSubmission = (work: Work, key: AttemptKey, submission: number, result: SubmitResult): void => {
   const attempt = work.attempt(key);
   const open = attempt.submissions === submission && (attempt.state === 'submitting' || (attempt.state === 'submitted_unknown' && attempt.settledAt === null));
   const elsewhere = isElsewhereUnknown(attempt, submission);
@@ -100,7 +122,7 @@ export const recordSubmission = (work: Work, key: AttemptKey, submission: number
     case 'accepted': return accepted(work, attempt, submission, result.providerMessageId);
     case 'deferred': return notProcessed(work, attempt, result.reason, result.retryAfterMs);
     case 'abandoned': return notProcessed(work, attempt, result.reason, null);
-    case 'provider_unavailable': return deadLetter(work, attempt, result.reason, elsewhere);
+    case 'provider_unavailable': return accountRefused(work, attempt, result.reason, elsewhere);
     case 'rejected':
       if (elsewhere) return withdraw(work, attempt, result.reason, true);
       return work.emit({

@@ -25,10 +25,12 @@ export type Transition =
   | Of<'NotificationAccepted', {
     purpose: string; policy_version: number; strategy: 'escalate' | 'all'; urgency: string; region: string;
     requested_at: Instant; expires_at: Instant; reconcile_until: Instant; steps: Channel[]; recipient_commitment: string; payload?: PayloadBound;
+    /** What an unanswered precondition means; absent where there is none. */
+    on_precondition_error?: 'send' | 'hold';
   }>
   | Of<'PolicyRejected', { reason: ReasonCode; purpose: string; policy_version: number; requested_at: Instant; expires_at: Instant; recipient_commitment: string; payload?: PayloadBound }>
   | Of<'StepSkipped', { step: number; channel: Channel; reason: ReasonCode }>
-  | Of<'FallbackClaimed', { from_step: number; to_step: number; channel: Channel; cause: 'deadline' | 'attempt_failed'; rests_on: RestsOn | null }>
+  | Of<'FallbackClaimed', { from_step: number; to_step: number; channel: Channel; cause: 'deadline' | 'attempt_failed' | 'provider_unavailable'; rests_on: RestsOn | null }>
   | About<'AttemptPlanned', {
     step: number; channel: Channel; sequence: number; origin: 'policy' | 'operator'; provider: ProviderName; status_by_poll: boolean;
     can_look_up: boolean; template: string; template_version: number; render_hash: string; starts_at: Instant; decision_deadline_at: Instant;
@@ -43,7 +45,11 @@ export type Transition =
   | About<'AttemptCancelled', { reason: ReasonCode }>
   | About<'AttemptExpired', { reason: ReasonCode }>
   | About<'AttemptDeadLettered', { reason: ReasonCode }>
-  | About<'SubmissionStarted', { submission: number; outcome_due_at: Instant }>
+  /** Its provider refuses our account; it waits in its queue. */
+  | About<'AttemptHeld', { provider: ProviderName; reason: 'provider_auth' | 'provider_account' }>
+  | About<'AttemptReleased', { reason: ReasonCode; generation: number; requeue_at: Instant }>
+  /** `probe` where it tries whether a provider that refused us works again. */
+  | About<'SubmissionStarted', { submission: number; outcome_due_at: Instant; probe?: true }>
   | About<'SubmissionAccepted', { submission: number; provider_message_id: string; outcome: 'pending' | 'accepted'; next_poll_at: Instant | null; final: boolean }>
   | About<'SubmissionDeferred', { submission: number; reason: ReasonCode; retry_at: Instant; generation: number; requeue_at: Instant }>
   | About<'SubmissionAbandoned', { submission: number; reason: ReasonCode; retry_at: Instant; generation: number; requeue_at: Instant }>
@@ -69,6 +75,11 @@ export type Transition =
   | About<'OperatorRetried', { means: RetryMeans; reason: string; even_if_delivered: boolean; accept_duplicate: boolean }>
   | About<'DeadlinePassed', { class: 'pending' | 'accepted' | 'unknown' | 'failed' }>
   | About<'ReconciliationEnded', { reason: ReasonCode }>
+  /** The origin system is asked whether anything still needs to be done. */
+  | Of<'PreconditionAsked', { wanted: 'claim' | 'submission'; until: Instant }>
+  /** `lapsed` where no answer came in time. */
+  | Of<'PreconditionAnswered', { answer: 'needed' | 'not_needed' | 'error'; valid_until: Instant; lapsed: boolean }>
+  | Of<'PreconditionLapsed', { errors: number }>
   | Of<'NotificationPaused', { reason: string; in_flight: boolean }>
   | Of<'NotificationResumed', { reason: string }>
   | Of<'NotificationClosed', { reason: string; in_flight: boolean }>

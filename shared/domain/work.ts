@@ -7,6 +7,8 @@ import type { AttemptState, NotificationState } from './state.ts';
 import { findAttempt } from './state.ts';
 import type { Stamped, Transition } from './transitions.ts';
 import type { ReasonCode } from './reasons.ts';
+import type { ProviderState, ProviderStates } from './provider-state.ts';
+import { NEVER_OPENED } from './provider-state.ts';
 import { evolve } from './evolve.ts';
 import { stepOf } from './clocks.ts';
 
@@ -24,6 +26,8 @@ export interface DecisionInput {
   carriers: Record<Channel, Carrier>;
   /** What bars a channel for this recipient, read together with the state. */
   eligibility: Eligibility;
+  /** What is known of the providers' accounts. Without it they all count as working, and nothing rests on it. */
+  providers?: ProviderStates;
   /** Renders the message of a step for an attempt planned at `now`; deterministic, called at most once per planned attempt. */
   render: (planned: { step: PolicyStep; attemptKey: AttemptKey; plannedAt: Instant }) => RenderOutcome;
 }
@@ -35,7 +39,9 @@ export type Request =
   /** Work stopped and needs an operator. */
   | { kind: 'dead_letter'; attempt: AttemptKey; channel: Channel; reason: ReasonCode }
   /** A provider says that the recipient wants nothing more on that channel from our sender: nothing goes there any more. */
-  | { kind: 'suppress'; attempt: AttemptKey; channel: Channel; reason: ReasonCode };
+  | { kind: 'suppress'; attempt: AttemptKey; channel: Channel; reason: ReasonCode }
+  /** The append stands only while the provider is at that revision; `write` is what it is from then on, null leaves it. */
+  | { kind: 'provider'; provider: ProviderName; expected: number; write: ProviderState | null };
 
 export interface Decision {
   transitions: Stamped[];
@@ -52,6 +58,11 @@ export interface Work {
   request: (request: Request) => void;
   attempt: (key: AttemptKey) => AttemptState;
   stepFor: (attempt: AttemptState) => PolicyStep;
+  /** A provider as it is known, with what this decision has written of it. */
+  provider: (name: ProviderName) => ProviderState;
+  setProvider: (name: ProviderName, next: ProviderState) => void;
+  /** What is decided holds only while the provider is as it was known. */
+  restOnProvider: (name: ProviderName) => void;
   finish: () => Decision;
 }
 
@@ -60,6 +71,9 @@ export const openWork = (input: DecisionInput, start: NotificationState): Work =
   let state = start;
   const transitions: Stamped[] = [];
   const requests: Request[] = [];
+  const written = new Map<ProviderName, ProviderState | null>();
+  const known = (name: ProviderName): ProviderState => input.providers?.[name] ?? NEVER_OPENED;
+  const providerRequests = (): Request[] => [...written].map(([provider, write]) => ({ kind: 'provider', provider, expected: known(provider).revision, write }));
   return {
     input,
     get state() { return state; },
@@ -75,6 +89,9 @@ export const openWork = (input: DecisionInput, start: NotificationState): Work =
       return found;
     },
     stepFor: (attempt) => stepOf(input.policy, attempt.step),
-    finish: () => ({ transitions, requests, state }),
+    provider: (name) => written.get(name) ?? known(name),
+    setProvider: (name, next) => { written.set(name, { ...next, revision: known(name).revision + 1 }); },
+    restOnProvider: (name) => { if (input.providers && !written.has(name)) written.set(name, null); },
+    finish: () => ({ transitions, requests: [...requests, ...providerRequests()], state }),
   };
 };

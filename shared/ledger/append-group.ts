@@ -9,11 +9,13 @@ export const COLUMNS = {
   attempts: `attempt_key text, event_id text, step integer, origin text, channel text, sequence integer, state text, provider text,
     provider_message_id text, render_hash text, policy_version integer, template text, template_version integer, outcome text, reason text,
     reason_by text, decision_deadline_at timestamptz, planned_at timestamptz, queued_at timestamptz, submitted_at timestamptz,
-    settled_at timestamptz, next_poll_at timestamptz`,
+    settled_at timestamptz, next_poll_at timestamptz, provider_wait_at timestamptz`,
   outbox: 'event_id text, attempt_key text, channel text, generation integer, not_before_at timestamptz',
   payloads: 'event_id text, part text, key_id text, box bytea, destroyed_at timestamptz',
   suppressions: 'event_id text, channel text, sender bytea, reason text, source text, at timestamptz, actor text, attempt_key text',
   destroyed: 'event_id text, part text, at timestamptz',
+  providers: `event_id text, provider text, expected integer, writes boolean, revision integer, state text, reason text, opened_at timestamptz,
+    closed_at timestamptz, failures integer, probe_at timestamptz, probe_attempt text, probe_submission integer, probe_until timestamptz`,
 } as const;
 
 /** The inserts that append and accept have in common, for those events that `won`. */
@@ -38,14 +40,14 @@ payloads AS (
   ON CONFLICT (event_id, part) DO NOTHING),
 attempts AS (
   INSERT INTO attempt AS a (attempt_key, event_id, step, origin, channel, sequence, state, provider, provider_message_id, render_hash, policy_version,
-    template, template_version, outcome, reason, reason_by, decision_deadline_at, planned_at, queued_at, submitted_at, settled_at, next_poll_at)
+    template, template_version, outcome, reason, reason_by, decision_deadline_at, planned_at, queued_at, submitted_at, settled_at, next_poll_at, provider_wait_at)
   SELECT t.attempt_key, t.event_id, t.step, t.origin, t.channel, t.sequence, t.state, t.provider, t.provider_message_id, t.render_hash, t.policy_version,
-    t.template, t.template_version, t.outcome, t.reason, t.reason_by, t.decision_deadline_at, t.planned_at, t.queued_at, t.submitted_at, t.settled_at, t.next_poll_at
+    t.template, t.template_version, t.outcome, t.reason, t.reason_by, t.decision_deadline_at, t.planned_at, t.queued_at, t.submitted_at, t.settled_at, t.next_poll_at, t.provider_wait_at
     FROM jsonb_to_recordset($1::jsonb->'attempts') AS t(${COLUMNS.attempts}) JOIN won USING (event_id)
   ON CONFLICT (attempt_key) DO UPDATE SET
     state = EXCLUDED.state, provider_message_id = EXCLUDED.provider_message_id, outcome = EXCLUDED.outcome, reason = EXCLUDED.reason,
     reason_by = EXCLUDED.reason_by, queued_at = EXCLUDED.queued_at, submitted_at = EXCLUDED.submitted_at, settled_at = EXCLUDED.settled_at,
-    next_poll_at = EXCLUDED.next_poll_at, poll_leased_until = NULL)`;
+    next_poll_at = EXCLUDED.next_poll_at, poll_leased_until = NULL, provider_wait_at = EXCLUDED.provider_wait_at)`;
 
 // What the entry says is gone is gone with it, or neither is. The prints of a recipient stay: an erasure has to find what else there is.
 const DESTROY = `
@@ -58,37 +60,75 @@ destroyed_addresses AS (
     FROM jsonb_to_recordset($1::jsonb->'destroyed') AS d(${COLUMNS.destroyed}) JOIN won USING (event_id)
    WHERE r.event_id = d.event_id AND d.part = 'addresses' AND r.box IS NOT NULL)`;
 
-// A submission starts only where its destination was not suppressed since it was decided on (see `tocsin_barred_starts`): whoever finds it
-// so has lost a race like any other, and decides again.
-// The rows are locked in the order of their ids before any is updated: two statements over the same events then wait for each
-// other instead of deadlocking. The update compares the version again, so of two racers one wins and the other returns nothing.
-const APPEND: Statement = {
-  name: 'tocsin_append_v2',
-  text: `
-WITH input AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb->'state') AS i(${COLUMNS.state})),
-locked AS MATERIALIZED (
-  SELECT s.event_id FROM notification_state s JOIN input i ON i.event_id = s.event_id ORDER BY s.event_id FOR NO KEY UPDATE OF s),
-barred AS MATERIALIZED (
-  SELECT event_id FROM tocsin_barred_starts((SELECT array_agg(event_id) FROM locked), $1::jsonb->'starts', $1::jsonb->'suppressions') AS event_id),
-won AS (
-  UPDATE notification_state s SET version = i.version, head_hash = i.head_hash, state = i.state, status = i.status, decide_at = i.decide_at, updated_at = i.updated_at
-    FROM input i JOIN locked l ON l.event_id = i.event_id
-   WHERE s.event_id = i.event_id AND s.version = i.expected AND NOT EXISTS (SELECT FROM barred b WHERE b.event_id = i.event_id)
-  RETURNING s.event_id),
+const SUPPRESS = `
 suppressions AS (
   INSERT INTO suppression (tenant, channel, address_print, sender_print, reason, source, at, actor, event_id, attempt_key)
   SELECT n.tenant, x.channel, CASE x.channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END, x.sender, x.reason, x.source, x.at, x.actor, x.event_id, x.attempt_key
     FROM jsonb_to_recordset($1::jsonb->'suppressions') AS x(${COLUMNS.suppressions}) JOIN won USING (event_id)
     JOIN notification n USING (event_id) JOIN recipient r USING (event_id)
    WHERE CASE x.channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END IS NOT NULL
-  ON CONFLICT (address_print, channel, tenant, sender_print) WHERE removed_at IS NULL DO NOTHING),
+  ON CONFLICT (address_print, channel, tenant, sender_print) WHERE removed_at IS NULL DO NOTHING)`;
+
+const OBSERVE = `
 observations AS (
   INSERT INTO observation_raw (event_id, version, at, key_id, box)
   SELECT r.event_id, r.version, r.at, r.key_id, r.box
-    FROM jsonb_to_recordset($1::jsonb->'observations') AS r(event_id text, version integer, at timestamptz, key_id text, box bytea) JOIN won USING (event_id)),
-${DESTROY},
+    FROM jsonb_to_recordset($1::jsonb->'observations') AS r(event_id text, version integer, at timestamptz, key_id text, box bytea) JOIN won USING (event_id))`;
+
+/** Everything that an append writes beside the state, for those that won. */
+const WRITES = `${SUPPRESS},${OBSERVE},${DESTROY},
 ${INSERT_ROWS}
-SELECT event_id FROM won`,
+SELECT event_id FROM won`;
+
+// A submission starts only where its destination was not suppressed since it was decided on (see `tocsin_barred_starts`): whoever finds it
+// so has lost a race like any other, and decides again.
+const LOCKED = `
+WITH input AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb->'state') AS i(${COLUMNS.state})),
+locked AS MATERIALIZED (
+  SELECT s.event_id FROM notification_state s JOIN input i ON i.event_id = s.event_id ORDER BY s.event_id FOR NO KEY UPDATE OF s),
+barred AS MATERIALIZED (
+  SELECT event_id FROM tocsin_barred_starts((SELECT array_agg(event_id) FROM locked), $1::jsonb->'starts', $1::jsonb->'suppressions') AS event_id)`;
+
+const SET_STATE = `UPDATE notification_state s SET version = i.version, head_hash = i.head_hash, state = i.state, status = i.status, decide_at = i.decide_at, updated_at = i.updated_at
+    FROM input i JOIN locked l ON l.event_id = i.event_id
+   WHERE s.event_id = i.event_id AND s.version = i.expected AND NOT EXISTS (SELECT FROM barred b WHERE b.event_id = i.event_id)`;
+
+// The rows are locked in the order of their ids before any is updated: two statements over the same events then wait for each
+// other instead of deadlocking. The update compares the version again, so of two racers one wins and the other returns nothing.
+// A submission may rest on what is known of its provider: it loses where that has changed since.
+const APPEND: Statement = {
+  name: 'tocsin_append_v3',
+  text: `${LOCKED},
+won AS (
+  ${SET_STATE}
+     AND NOT EXISTS (
+       SELECT 1 FROM jsonb_to_recordset($1::jsonb->'providers') AS p(${COLUMNS.providers}) LEFT JOIN provider_state ps ON ps.provider = p.provider
+        WHERE p.event_id = s.event_id AND coalesce(ps.revision, 0) <> p.expected)
+  RETURNING s.event_id),${WRITES}`,
+};
+
+// Of two appends that change one provider, one wins: its row is locked after those of the notifications (the count says so to the
+// planner), in the order of names, and compared then.
+const APPEND_WITH_PROVIDER: Statement = {
+  name: 'tocsin_append_with_provider_v1',
+  text: `${LOCKED},
+wanted AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb->'providers') AS p(${COLUMNS.providers})),
+known AS MATERIALIZED (
+  SELECT ps.provider, ps.revision FROM provider_state ps
+   WHERE ps.provider IN (SELECT provider FROM wanted) AND (SELECT count(*) FROM locked) + (SELECT count(*) FROM barred) > 0 ORDER BY ps.provider FOR UPDATE),
+won AS (
+  ${SET_STATE}
+     AND NOT EXISTS (SELECT 1 FROM wanted w LEFT JOIN known k ON k.provider = w.provider WHERE coalesce(k.revision, 0) <> w.expected)
+  RETURNING s.event_id),
+moved AS (
+  UPDATE provider_state ps SET revision = w.revision, state = w.state, reason = w.reason, opened_at = w.opened_at, closed_at = w.closed_at,
+    failures = w.failures, probe_at = w.probe_at, probe_attempt = w.probe_attempt, probe_submission = w.probe_submission, probe_until = w.probe_until
+    FROM wanted w JOIN won ON won.event_id = w.event_id WHERE ps.provider = w.provider AND w.writes),${WRITES}`,
+};
+
+const ENSURE_PROVIDER: Statement = {
+  name: 'tocsin_ensure_provider_v1',
+  text: `INSERT INTO provider_state (provider, revision, state, failures) SELECT unnest($1::text[]), 0, 'closed', 0 ON CONFLICT DO NOTHING`,
 };
 
 /** Gathers the rows of many appends under one parameter. */
@@ -103,6 +143,7 @@ export const gather = (appends: readonly Append[]): Record<string, unknown> => (
   starts: appends.flatMap((append) => append.rows.starts),
   suppressions: appends.flatMap((append) => append.rows.suppressions),
   destroyed: appends.flatMap((append) => append.rows.destroyed),
+  providers: appends.flatMap((append) => append.rows.providers),
 });
 
 /**
@@ -112,4 +153,13 @@ export const gather = (appends: readonly Append[]): Record<string, unknown> => (
 export const appendGroup = async (db: Database, appends: readonly Append[]): Promise<Set<string>> => {
   const rows = await db.query<{ event_id: string }>(APPEND, [JSON.stringify(gather(appends))]);
   return new Set(rows.map((row) => row.event_id));
+};
+
+/** Whether an append changes what is known of a provider: such a one goes alone. */
+export const changesProvider = ({ rows }: Append): boolean => rows.providers.some((row) => row['writes'] === true);
+
+/** Appends for one notification together with what it changes of its provider: both stand, or neither. True where it won. */
+export const appendWithProvider = async (db: Database, append: Append): Promise<boolean> => {
+  await db.query(ENSURE_PROVIDER, [append.rows.providers.map((row) => row['provider']).sort()]);
+  return (await db.query(APPEND_WITH_PROVIDER, [JSON.stringify(gather([append]))])).length > 0;
 };

@@ -1,7 +1,7 @@
 import type { Database, Statement } from './database.ts';
 import { isDatabaseAway } from './database.ts';
 import type { Append } from './rows.ts';
-import { appendGroup } from './append-group.ts';
+import { appendGroup, appendWithProvider, changesProvider } from './append-group.ts';
 import { groupCalls } from './group-commit.ts';
 
 /** Appends; true where it won, false where the version had moved on (reload and decide again). */
@@ -34,7 +34,7 @@ export const createAppender = (db: Database): Appender => {
   });
   return async (append) => {
     try {
-      return await grouped(append);
+      return await (changesProvider(append) ? appendWithProvider(db, append) : grouped(append));
     } catch (error) {
       if (!isDatabaseAway(error)) throw error;
       const stands = await landed(db, append);

@@ -23,6 +23,8 @@ export interface LedgerPort {
   tenantOf: (eventId: string) => Promise<string | null>;
   /** Notifications at which a decision is due at `now`, the longest overdue first. */
   loadDueDecisions: (now: number, limit: number) => Promise<Loaded[]>;
+  /** Notifications with an attempt that waited for a provider that is back; and for each provider whose probe is due, a few that may make it. */
+  loadWaiting: (now: number, limit: number) => Promise<Loaded[]>;
   /** Looks at these again later: they could not be decided on. */
   postponeDecisions: (eventIds: readonly string[], until: number) => Promise<void>;
   /** Takes due polls under a lease; a poll whose worker dies is due again after it. */

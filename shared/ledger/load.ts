@@ -1,5 +1,8 @@
 import type { Database, Statement } from './database.ts';
 import type { NotificationState } from '../domain/state.ts';
+import type { ProviderStates } from '../domain/provider-state.ts';
+import type { ProviderRow } from './provider-rows.ts';
+import { PROVIDERS_COLUMN, toProviderStates } from './provider-rows.ts';
 import { groupCalls } from './group-commit.ts';
 import { isDatabaseAway } from './database.ts';
 import type { SealedBox } from './rows.ts';
@@ -17,6 +20,8 @@ export interface Loaded {
   suppressed: readonly string[];
   /** Null also where there were none. */
   secrets: SealedBox | null;
+  /** What was known of the providers' accounts at that instant. */
+  providers?: ProviderStates;
 }
 
 interface Row {
@@ -24,6 +29,7 @@ interface Row {
   recipient_key: string | null; recipient_box: Buffer | null; variables_key: string | null; variables_box: Buffer | null;
   suppressed: string[];
   secrets_key: string | null; secrets_box: Buffer | null;
+  providers: ProviderRow[] | null;
 }
 
 /** What of a recipient is suppressed, as `Loaded` has it; `from` names tenant and fingerprints. Two probes of one index. */
@@ -34,14 +40,14 @@ export const suppressedOf = (from: { tenant: string; sms: string; email: string 
 
 export const LOADED_COLUMNS = `s.event_id, s.state, s.head_hash, n.locale, n.requested_at, r.key_id AS recipient_key, r.box AS recipient_box,
   p.key_id AS variables_key, p.box AS variables_box, q.key_id AS secrets_key, q.box AS secrets_box,
-  ${suppressedOf({ tenant: 'n.tenant', sms: 'r.sms_print', email: 'r.email_print' })} AS suppressed`;
+  ${suppressedOf({ tenant: 'n.tenant', sms: 'r.sms_print', email: 'r.email_print' })} AS suppressed, ${PROVIDERS_COLUMN}`;
 export const LOADED_JOINS = `JOIN notification n ON n.event_id = s.event_id
   LEFT JOIN recipient r ON r.event_id = s.event_id
   LEFT JOIN sealed_payload p ON p.event_id = s.event_id AND p.part = 'variables'
   LEFT JOIN sealed_payload q ON q.event_id = s.event_id AND q.part = 'secrets'`;
 
 const LOAD: Statement = {
-  name: 'tocsin_load_v2',
+  name: 'tocsin_load_v3',
   text: `SELECT ${LOADED_COLUMNS} FROM notification_state s ${LOADED_JOINS} WHERE s.event_id = ANY($1::text[])`,
 };
 
@@ -52,6 +58,7 @@ export const toLoaded = (row: Row): Loaded => ({
   recipient: boxOf(row.recipient_key, row.recipient_box), variables: boxOf(row.variables_key, row.variables_box),
   suppressed: row.suppressed,
   secrets: boxOf(row.secrets_key, row.secrets_box),
+  providers: toProviderStates(row.providers ?? []),
 });
 export type { Row as LoadedRow };
 

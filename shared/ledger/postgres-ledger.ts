@@ -8,6 +8,7 @@ import { createLoader } from './load.ts';
 import { createLostRaceRecorder } from './lost-races.ts';
 import { tenantOf } from './reads.ts';
 import { insertSuppression } from './suppressions.ts';
+import { loadWaiting } from './waiting.ts';
 
 /** The ledger of a process on Postgres: loads, appends and acceptances asked for at the same time share a statement. */
 export const createPostgresLedger = (db: Database): LedgerPort => ({
@@ -18,6 +19,7 @@ export const createPostgresLedger = (db: Database): LedgerPort => ({
   suppress: (one) => insertSuppression(db, one),
   tenantOf: (eventId) => tenantOf(db, eventId),
   loadDueDecisions: (now, limit) => loadDueDecisions(db, now, limit),
+  loadWaiting: (now, limit) => loadWaiting(db, now, limit),
   postponeDecisions: (eventIds, until) => postponeDecisions(db, eventIds, until),
   leaseDuePolls: (lease) => leaseDuePolls(db, lease),
   nextDueAt: (now) => nextDueAt(db, now),

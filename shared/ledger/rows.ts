@@ -43,6 +43,8 @@ export interface AppendRows {
   suppressions: Record<string, unknown>[];
   /** Parts whose boxes are destroyed. */
   destroyed: { event_id: string; part: PayloadPart; at: string }[];
+  /** Providers on whose state the decision rests, or which it changes. */
+  providers: Record<string, unknown>[];
 }
 
 const stateOf = (state: NotificationState, key: string | null): string =>
@@ -88,6 +90,7 @@ const attemptRow = (attempt: AttemptState, after: NotificationState, template: {
   decision_deadline_at: toTimestamp(attempt.decisionDeadlineAt), planned_at: toTimestamp(attempt.plannedAt),
   queued_at: toTimestampOrNull(attempt.queuedAt), submitted_at: toTimestampOrNull(attempt.submittedAt),
   settled_at: toTimestampOrNull(attempt.settledAt), next_poll_at: toTimestampOrNull(attempt.nextPollAt),
+  provider_wait_at: toTimestampOrNull(attempt.providerWaitAt),
 });
 
 /** Template of each attempt planned in this very decision. A row that exists keeps its own. */
@@ -113,6 +116,12 @@ const suppressionRows = ({ transitions, requests, state: { eventId } }: Decision
 });
 const destroyedRows = (eventId: string, stamped: readonly Stamped[]): AppendRows['destroyed'] =>
   stamped.flatMap(({ at, transition: t }) => (t.kind === 'PayloadDestroyed' ? t.details.parts.map((part) => ({ event_id: eventId, part, at: toTimestamp(at) })) : []));
+const providerRow = (eventId: string) => ({ provider, expected, write }: Extract<Request, { kind: 'provider' }>) => ({
+  event_id: eventId, provider, expected, writes: write !== null, revision: write?.revision ?? expected, state: write?.state, reason: write?.reason,
+  opened_at: toTimestampOrNull(write?.openedAt ?? null), closed_at: toTimestampOrNull(write?.closedAt ?? null), failures: write?.failures,
+  probe_at: toTimestampOrNull(write?.probeAt ?? null), probe_attempt: write?.probe?.attempt ?? null, probe_submission: write?.probe?.submission ?? null,
+  probe_until: toTimestampOrNull(write?.probe?.untilAt ?? null),
+});
 
 /** Translates a decision into the rows of its append. `before` is the loaded state the decision was made on. */
 export const toAppend = (decision: Decision, chain: Chain): Append => {
@@ -126,6 +135,7 @@ export const toAppend = (decision: Decision, chain: Chain): Append => {
   const changed = after.attempts.filter((attempt) => attempt !== findAttempt(before, attempt.key));
   const enqueues = decision.requests.filter((request): request is Extract<Request, { kind: 'enqueue' }> => request.kind === 'enqueue');
   const dead = decision.requests.filter((request) => request.kind === 'dead_letter');
+  const providers = decision.requests.filter((request): request is Extract<Request, { kind: 'provider' }> => request.kind === 'provider');
   return {
     eventId: after.eventId, expectedVersion: before.version, version: after.version, headHash: last.hash, now, after,
     rows: {
@@ -141,6 +151,7 @@ export const toAppend = (decision: Decision, chain: Chain): Append => {
       payloads: [],
       ...suppressionRows(decision, chain, now),
       destroyed: destroyedRows(after.eventId, decision.transitions),
+      providers: providers.map(providerRow(after.eventId)),
     },
   };
 };

@@ -18,7 +18,7 @@ const columnsOf = (attempt: AttemptState, state: NotificationState, template: Pl
   provider_message_id: attempt.providerMessageId, render_hash: attempt.renderHash, policy_version: state.policyVersion, template: template?.template,
   template_version: template?.template_version, outcome: attemptOutcome(attempt), reason: attempt.reason, reason_by: attempt.reason ? reasonBy(attempt.reason) : null,
   decision_deadline_at: attempt.decisionDeadlineAt, planned_at: attempt.plannedAt, queued_at: attempt.queuedAt, submitted_at: attempt.submittedAt,
-  settled_at: attempt.settledAt, next_poll_at: attempt.nextPollAt,
+  settled_at: attempt.settledAt, next_poll_at: attempt.nextPollAt, provider_wait_at: attempt.providerWaitAt,
 });
 
 const checkState = (eventId: string, folded: Folded, { row, faults }: { row: StateRow; faults: Faults }): void => {

@@ -33,20 +33,33 @@ const submissionStarted = (tally: Tally, details: Details<'SubmissionStarted'>, 
   must(details.submission === 1 || tally.answered.has(`${details.attempt}/${details.submission - 1}`), 'never a blind second send (inv. 6)', details);
 };
 
-const fallbackClaimed = (tally: Tally, details: Details<'FallbackClaimed'>, { stamped: { at }, from, input, command }: Entry): void => {
+/** Where a precondition stands, its answer must: younger than ten seconds, and not *not needed*; an error counts where policy sends all the same. */
+const stillNeeded = ({ stamped: { at }, from: { precondition } }: Entry): void => {
+  if (precondition === null) return;
+  const { answer, askedUntil, validUntil, onError } = precondition;
+  const says = answer === 'needed' || (answer === 'error' && onError === 'send');
+  must(says && askedUntil === null && validUntil !== null && at < validUntil && validUntil - at <= 10_000, 'no claim or submission without a valid answer where a precondition stands', precondition);
+};
+
+const fallbackClaimed = (tally: Tally, details: Details<'FallbackClaimed'>, entry: Entry): void => {
+  const { stamped: { at }, from, input, command } = entry;
   once(tally.claimed, details.to_step, 'a fallback is claimed once (inv. 3)');
+  stillNeeded(entry);
   const rests = details.rests_on;
   const attempt = rests && findAttempt(from, rests.attempt);
   const step = input.policy.steps[details.from_step];
   if (!rests || !attempt || !step) return must(false, 'a claim names what it rests on', details);
   const barred = attempt.state === 'suppressed' && input.eligibility(attempt.channel) !== null && attempt.reason !== 'opted_out';
-  must(barred || step.escalateWhen.includes(rests.class), 'a claim is permitted by escalate_when', details);
+  const permitted = step.escalateWhen.includes(rests.class) || (details.cause === 'provider_unavailable' && step.escalateWhen.includes('failed'));
+  must(barred || permitted, 'a claim is permitted by escalate_when', details);
   must(input.eligibility(details.channel) === null, 'no barred channel is claimed (inv. 9)', details);
   must(at < from.expiresAt && !from.closed && attempt.state !== 'delivered', 'nothing is claimed after expiry, close or delivery');
   must(from.paused === null, 'nothing is claimed while paused (inv. 9)');
   must(!attempt.corrected && attempt.origin === 'policy', 'neither a correction nor an operator\'s retry claims a step (inv. 8)', attempt);
   const failed = details.cause === 'attempt_failed';
-  must(failed ? hasFailed(attempt) : at >= attempt.decisionDeadlineAt, 'a claim needs a failure or the deadline', details);
+  const stranded = details.cause === 'provider_unavailable';
+  if (stranded) must(attempt.state === 'queued' && attempt.providerWaitAt !== null && attempt.unknownSubmissions.length === 0, 'only what waits for its provider claims for that', attempt);
+  else must(failed ? hasFailed(attempt) : at >= attempt.decisionDeadlineAt, 'a claim needs a failure or the deadline', details);
   must(failed || command.kind !== 'record_status' || command.reading.kind !== 'read_failed' || at >= (attempt.lookUntil ?? attempt.decisionDeadlineAt), 'a failed status read claims nothing');
   const readable = attempt.state === 'submitted' ? attempt.statusByPoll : attempt.state === 'submitted_unknown' && attempt.canLookUp;
   const fresh = rests.observed_at !== null && rests.observed_at >= at - step.maxObservationAgeMs;
@@ -114,12 +127,16 @@ export const checkTransition = (tally: Tally, entry: Entry): void => {
       must(entry.input.eligibility(transition.details.channel) === null, 'nothing is planned on a barred channel (inv. 9)', transition);
       return must(entry.from.attempts.every((attempt) => attempt.key !== transition.details.attempt), 'an attempt key is used once', transition);
     case 'AttemptQueued':
-    case 'AttemptRequeued': return must(entry.from.paused === null, 'nothing is queued while paused (inv. 9)', transition);
+    case 'AttemptRequeued':
+    case 'AttemptHeld':
+    case 'AttemptReleased': return must(entry.from.paused === null, 'nothing is queued while paused (inv. 9)', transition);
     case 'ResubmissionPlanned':
       tally.answered.add(`${transition.details.attempt}/${findAttempt(entry.from, transition.details.attempt)?.submissions}`);
       return undefined;
     case 'DeliveryCorrected': return corrected(transition.details, entry);
-    case 'SubmissionStarted': return submissionStarted(tally, transition.details, entry);
+    case 'SubmissionStarted':
+      stillNeeded(entry);
+      return submissionStarted(tally, transition.details, entry);
     case 'SubmissionDeferred':
     case 'SubmissionAbandoned': return deferred(tally, transition.details, entry);
     case 'StepSkipped': {

@@ -6,6 +6,8 @@ import { nextDecideAt } from '../../shared/domain/lifecycle.ts';
 import { REASONS } from '../../shared/domain/reasons.ts';
 import type { AttemptState, NotificationState } from '../../shared/domain/state.ts';
 import { emptyState, findAttempt, hasFailed, isLive, isUnsubmitted } from '../../shared/domain/state.ts';
+import type { ProviderStates } from '../../shared/domain/provider-state.ts';
+import { checkProviders } from './provider-rules.ts';
 import type { Stamped } from '../../shared/domain/transitions.ts';
 import type { Decision, DecisionInput } from '../../shared/domain/work.ts';
 import { must } from './broken-invariant.ts';
@@ -13,7 +15,7 @@ import { goneBy } from '../simulation/payload-rules.ts';
 import { checkTransition, openTally } from './entry-rules.ts';
 
 /** One decision as the checks see it. */
-export interface Decided { before: NotificationState; command: Command; decision: Decision; input: DecisionInput }
+export interface Decided { before: NotificationState; command: Command; decision: Decision; input: DecisionInput; /** As the decision leaves them. */ providers: ProviderStates }
 
 const frozenFields = ({ state, settledAt, reason, evidence, providerMessageId, submissions }: AttemptState) => ({ state, settledAt, reason, evidence, providerMessageId, submissions });
 
@@ -53,7 +55,7 @@ const stateRules = (decided: Decided): void => {
 };
 
 /** No more may follow from the same instant: what the decision did not do at once would wait for its next alarm. */
-const isExhaustive = ({ decision, input }: Decided): boolean => decide({ kind: 'tick' }, decision.state, input).transitions.length === 0;
+const isExhaustive = ({ decision, input, providers }: Decided): boolean => decide({ kind: 'tick' }, decision.state, { ...input, providers }).transitions.length === 0;
 
 /** Answers that tell nothing: an unknown submission, a read that failed, a message that is not visible (yet). */
 const tellsNothing = (command: Command): boolean =>
@@ -81,6 +83,7 @@ export const openChecks = (eventId: string): ((decided: Decided) => void) => {
     }
     must(isDeepStrictEqual(replayed, decision.state), 'the state is the fold of the ledger (inv. 4)');
     stateRules(decided);
+    checkProviders(decided);
     answerRules(decided);
     must(isExhaustive(decided), 'a decision leaves nothing undone', decided.command);
   };

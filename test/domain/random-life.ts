@@ -13,19 +13,22 @@ const SUBMIT: SubmitResult[] = [accepted(), accepted(), accepted(), accepted('SM
 const READ: StatusReading[] = [reads('pending'), reads('pending'), reads('accepted'), reads('delivered'), reads('undelivered'), reads('rejected'), reads('suppressed'), reads('unknown'), notFound, readFailed(), readFailed(45_000)];
 const LOOK: LookUpResult[] = [found('pending'), found('accepted'), found('delivered'), found('undelivered'), found('pending', 'SM0009'), { kind: 'none' }, { kind: 'none' }, { kind: 'several', matches: 2 }, readFailed()];
 
-const ACTS = ['wake', 'wake', 'wake', 'work', 'work', 'work', 'work', 'answer', 'answer', 'answer', 'poll', 'poll', 'poll', 'stray', 'wait', 'wait', 'leap', 'tick', 'refuse', 'close', 'pause', 'resume', 'resume', 'bounce', 'retry', 'retry', 'bar', 'allow'] as const;
+const ACTS = [
+  'wake', 'wake', 'wake', 'work', 'work', 'work', 'work', 'answer', 'answer', 'answer', 'poll', 'poll', 'poll', 'stray', 'wait', 'wait', 'leap', 'tick', 'refuse', 'close', 'pause', 'resume', 'resume',
+  'bounce', 'retry', 'retry', 'bar', 'allow', 'outage', 'rival', 'repair', 'repair', 'reply', 'reply', 'reply',
+] as const;
 
 /** What happens next, and three free numbers that say how. */
 export interface Act { kind: (typeof ACTS)[number]; pick: number; draw: number; repeat: boolean }
 export interface Life {
-  onUnknown: OnUnknown; maxSubmissions: number; reconciling: boolean; escalateWhen: EscalateWhen[]; strategy: 'escalate' | 'all'; order: Channel[]; canLookUp: boolean; emailByPoll: boolean; jitter: number;
+  precondition: 'send' | 'hold' | null; onUnknown: OnUnknown; maxSubmissions: number; reconciling: boolean; escalateWhen: EscalateWhen[]; strategy: 'escalate' | 'all'; order: Channel[]; canLookUp: boolean; emailByPoll: boolean; jitter: number;
   renderFails: Channel | null; barred: Channel | null; expiresInMs: number; seed: number; acts: Act[];
   payload: PayloadTerms;
 }
 
 const act: fc.Arbitrary<Act> = fc.record({ kind: fc.constantFrom(...ACTS), pick: fc.nat(1_000), draw: fc.nat(1_000_000), repeat: fc.boolean() });
 export const anyLife: fc.Arbitrary<Life> = fc.record({
-  onUnknown: fc.constantFrom<OnUnknown>('hold', 'replay', 'resubmit_if_absent'), maxSubmissions: fc.constantFrom(3, 3, 2, 5), reconciling: fc.boolean(),
+  precondition: fc.constantFrom<'send' | 'hold' | null>(null, null, null, 'send', 'hold'), onUnknown: fc.constantFrom<OnUnknown>('hold', 'replay', 'resubmit_if_absent'), maxSubmissions: fc.constantFrom(3, 3, 2, 5), reconciling: fc.boolean(),
   escalateWhen: fc.oneof(fc.constant<EscalateWhen[]>(['pending', 'accepted', 'unknown', 'failed']), fc.subarray<EscalateWhen>(['pending', 'accepted', 'unknown', 'failed'])),
   strategy: fc.constantFrom('escalate', 'escalate', 'escalate', 'all'),
   order: fc.constantFrom<Channel[]>(['sms', 'email'], ['sms', 'email'], ['sms', 'email'], ['sms', 'email'], ['email', 'sms'], ['email']),
@@ -91,6 +94,34 @@ const wake = ({ world }: Scene, { draw }: Act): void => {
   world.tick();
 };
 
+/** The origin system answers: mostly that it is needed, sometimes to a question that is over. */
+const reply = (world: World, { draw, repeat }: Act): void => {
+  const askedUntil = world.state.precondition?.askedUntil ?? (repeat ? world.now : null);
+  if (askedUntil === null) return;
+  world.decide({ kind: 'record_precondition', answer: (['needed', 'needed', 'needed', 'needed', 'error', 'error', 'not_needed'] as const)[draw % 7] ?? 'needed', askedUntil });
+};
+
+const channelOf = ({ repeat }: Act): Channel => (repeat ? 'email' : 'sms');
+
+/** Another notification's call is refused for our account's sake. */
+const breakProvider = (world: World, next: Act): void => {
+  if (world.provider(channelOf(next)).state !== 'closed') return;
+  world.setProvider(channelOf(next), { state: 'open', reason: 'provider_auth', openedAt: world.now, closedAt: null, failures: 1, probeAt: world.now + (next.draw % 20_000), probe: null });
+};
+
+/** Another notification's attempt takes the probe, where none is under way. */
+const rivalProbe = (world: World, next: Act): void => {
+  if (world.provider(channelOf(next)).state !== 'open') return;
+  world.setProvider(channelOf(next), { state: 'probing', probeAt: null, probe: { attempt: 'evt_01KDZ8Q2M3N4P5R6S7T8V9W0ZZ.sms.1', submission: 1, untilAt: world.now + (next.draw % 15_000) } });
+};
+
+/** Another notification's probe passes. */
+const repairProvider = (world: World, next: Act): void => {
+  if (world.provider(channelOf(next)).state === 'closed') return;
+  world.setProvider(channelOf(next), { state: 'closed', closedAt: world.now, failures: 0, probeAt: null, probe: null });
+  world.tick();
+};
+
 const play = (scene: Scene, next: Act): void => {
   const { world } = scene;
   const attempt = choose(world.state.attempts, next.pick);
@@ -115,6 +146,10 @@ const play = (scene: Scene, next: Act): void => {
     });
     case 'bar': return next.repeat ? world.bar(next.pick % 3 === 0 ? 'email' : 'sms', next.draw % 2 === 0 ? 'suppressed' : 'throttled') : undefined;
     case 'allow': return world.bar(next.pick % 2 === 0 ? 'email' : 'sms', null);
+    case 'reply': return reply(world, next);
+    case 'outage': return next.pick % 2 === 0 ? breakProvider(world, next) : undefined;
+    case 'rival': return rivalProbe(world, next);
+    case 'repair': return repairProvider(world, next);
     case 'close': return next.pick % 4 === 0 ? void world.close() : undefined;
   }
 };
@@ -133,7 +168,10 @@ export const live = (life: Life): World => {
     render: (channel) => (channel === renderFails ? { ok: false, reason: 'render_error' } : { ok: true, hash: 'b1946ac9' }),
   });
   const scene: Scene = { world, calls: [] };
-  world.accept({ expiresAt: START + life.expiresInMs, barred: barred ? { [barred]: 'no_consent' } : {}, payloadParts: ['secrets', 'variables', 'addresses'] });
+  world.accept({
+    ...(life.precondition === null ? {} : { onPreconditionError: life.precondition }), expiresAt: START + life.expiresInMs, barred: barred ? { [barred]: 'no_consent' } : {},
+    payloadParts: ['secrets', 'variables', 'addresses'],
+  });
   for (const next of life.acts) play(scene, next);
   const draws = generator(seed + 1);
   for (let left = 400; left > 0 && nextDecideAt(world.state) !== null; left -= 1) wake(scene, { kind: 'wake', pick: 0, draw: Math.floor(draws() * 1_000), repeat: false });

@@ -9,7 +9,7 @@ const attempt = (change: Sketch): AttemptState => ({
   key: `${EVENT}.sms.1`, step: 0, channel: 'sms', sequence: 1, origin: 'policy', state: 'queued', provider: 'twilio', statusByPoll: true, canLookUp: true,
   reconcile: 'heuristic', replayWithinMs: null, visibleAfterMs: null, firstSubmissionAt: null, unknownSubmissions: [], absentLookUps: 0, resubmitAt: null, resubmitUntil: null, held: false, corrected: false,
   providerMessageId: null, renderHash: null, plannedAt: START, startsAt: START, decisionDeadlineAt: START + 30_000, deadlinePassed: false, superseded: false,
-  queuedAt: START, generation: 1, retryAt: null, requeueAt: null, requeues: 0, submissions: 0, submissionStartedAt: null, outcomeDueAt: null, submittedAt: null,
+  queuedAt: START, generation: 1, retryAt: null, requeueAt: null, requeues: 0, providerWaitAt: null, accountRefusals: 0, submissions: 0, submissionStartedAt: null, outcomeDueAt: null, submittedAt: null,
   polls: 0, pollsAfterDeadline: 0, failedReads: 0, nextPollAt: null, evidence: null, lookUntil: null, settledAt: null, reason: null, ...change,
 });
 const step = (phase: StepState['phase']): StepState => ({ channel: 'sms', phase, reason: phase === 'skipped' ? 'no_consent' : null });

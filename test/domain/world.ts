@@ -7,7 +7,9 @@ import type { RetryOverrides } from '../../shared/domain/retry.ts';
 import type { Intent } from '../../shared/domain/lifecycle.ts';
 import { nextDecideAt } from '../../shared/domain/lifecycle.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
-import type { LookUpResult, StatusReading, SubmitResult } from '../../shared/domain/provider-answers.ts';
+import type { ProviderState, ProviderStates } from '../../shared/domain/provider-state.ts';
+import { NEVER_OPENED } from '../../shared/domain/provider-state.ts';
+import type { LookUpResult, ProviderName, StatusReading, SubmitResult } from '../../shared/domain/provider-answers.ts';
 import type { AttemptState, NotificationState } from '../../shared/domain/state.ts';
 import { emptyState } from '../../shared/domain/state.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
@@ -47,6 +49,9 @@ export interface World {
   /** From now on a channel is barred for that reason, or (null) may be used again. */
   bar: (channel: Channel, reason?: ReasonCode | null) => void;
   attempt: (channel: Channel) => AttemptState;
+  /** A provider as the deployment knows it, and as another notification changes it. */
+  provider: (channel: Channel) => ProviderState;
+  setProvider: (channel: Channel, change: Partial<ProviderState>) => void;
   status: () => string;
   kinds: () => TransitionKind[];
   last: <Kind extends TransitionKind>(kind: Kind) => Extract<Transition, { kind: Kind }>['details'];
@@ -68,6 +73,10 @@ const countEdges = (edges: Map<string, number>, start: NotificationState, transi
   }
 };
 
+/** The providers that a decision changes, as they are from then on. */
+const providersWritten = ({ requests }: Decision): ProviderStates =>
+  Object.fromEntries(requests.flatMap((one) => (one.kind === 'provider' && one.write ? [[one.provider, one.write] as const] : [])));
+
 /** Opens a world in which nothing was accepted yet. */
 export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, render = () => ({ ok: true, hash: 'b1946ac9' }) }: WorldOptions): World => {
   const check = openChecks(EVENT);
@@ -77,10 +86,12 @@ export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, ren
   const barred = new Map<Channel, ReasonCode>();
   let now = START;
   let state = emptyState(EVENT);
+  let providers: ProviderStates = {};
   const run = (command: Command): Decision => {
-    const input: DecisionInput = { now, random, policy, carriers, eligibility: (channel) => barred.get(channel) ?? null, render: ({ step }) => render(step.channel) };
+    const input: DecisionInput = { now, random, policy, carriers, providers, eligibility: (channel) => barred.get(channel) ?? null, render: ({ step }) => render(step.channel) };
     const decision = decide(command, state, input);
-    check({ before: state, command, decision, input });
+    providers = { ...providers, ...providersWritten(decision) };
+    check({ before: state, command, decision, input, providers });
     countEdges(edges, state, decision.transitions);
     state = decision.state;
     entries.push(...decision.transitions);
@@ -92,6 +103,7 @@ export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, ren
     if (!found) throw new Error(`no attempt on ${channel}`);
     return found;
   };
+  const nameOf = (channel: Channel): ProviderName => carriers[channel].name;
   return {
     get state() { return state; },
     get now() { return now; },
@@ -117,6 +129,11 @@ export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, ren
     retry: (channel, overrides = {}) => run({ kind: 'retry', attempt: attempt(channel).key, reason: 'looked_at', overrides }),
     bar: (channel, reason = 'suppressed') => { if (reason === null) barred.delete(channel); else barred.set(channel, reason); },
     attempt,
+    provider: (channel) => providers[nameOf(channel)] ?? NEVER_OPENED,
+    setProvider: (channel, change) => {
+      const before = providers[nameOf(channel)] ?? NEVER_OPENED;
+      providers = { ...providers, [nameOf(channel)]: { ...before, ...change, revision: before.revision + 1 } };
+    },
     status: () => publicStatus(state),
     kinds: () => entries.map(({ transition }) => transition.kind),
     last: (kind) => {

@@ -10,6 +10,7 @@ import type { OutboxRow } from '../../shared/ledger/claims.ts';
 import type { Append } from '../../shared/ledger/rows.ts';
 import { toAppend } from '../../shared/ledger/rows.ts';
 import type { NewSuppression } from '../../shared/ledger/suppressions.ts';
+import { providerConformance } from './provider-conformance.ts';
 import { urgentRequest } from '../support/test-engine.ts';
 
 /** A ledger under test, empty at first, with its clock in the hand of the suite. */
@@ -274,6 +275,8 @@ export const appendConformance = (name: string, open: () => Promise<Candidate>):
       await ledger().postponeDecisions(due, decisionAt + 30_000);
       expect((await ledger().loadDueDecisions(decisionAt, 500)).filter((one) => due.includes(one.eventId))).toEqual([]);
     });
+
+    providerConformance({ ledger, acceptOne, decided, loaded, setNow: (at) => candidate.setNow(at) });
 
     test('keeps the latest beat of a duty', async () => {
       expect((await ledger().readPulse('never')).beatAt).toBeNull();

@@ -6,7 +6,7 @@ import { performAttempt } from '../../shared/delivery/perform-attempt.ts';
 import { pollAttempt } from '../../shared/delivery/poll-attempt.ts';
 import { createRelay } from '../../shared/delivery/relay.ts';
 import type { Relay } from '../../shared/delivery/relay.ts';
-import { sweepDecisions } from '../../shared/delivery/sweep.ts';
+import { releaseWaiting, sweepDecisions } from '../../shared/delivery/sweep.ts';
 import { attemptKeyOf } from '../../shared/domain/words.ts';
 import { parseKeyRing } from '../../shared/security/key-ring.ts';
 import { createLogger } from '../../shared/telemetry/logger.ts';
@@ -77,6 +77,7 @@ export const createFleet = (settings: FleetSettings): Fleet => {
     const queueOf = { addJobs: (name: Parameters<SimulatedQueue['addJobs']>[1], jobs: Parameters<SimulatedQueue['addJobs']>[2]) => queue.addJobs(process, name, jobs) };
     member.tick = async () => {
       await sweepDecisions(engine, process.name);
+      await releaseWaiting(engine, process.name);
       await handOutPolls({ engine, queue: queueOf, leaseMs: LEASE_MS, pollHere: poll });
       await engine.ledger.beat('sweep', engine.now());
       member.relay.wake();

@@ -1,5 +1,6 @@
 import { evolve } from '../../shared/domain/evolve.ts';
 import type { Policy, PolicyStep } from '../../shared/domain/policy.ts';
+import type { ProviderState } from '../../shared/domain/provider-state.ts';
 import type { AttemptState, NotificationState } from '../../shared/domain/state.ts';
 import { emptyState } from '../../shared/domain/state.ts';
 import type { Stamped } from '../../shared/domain/transitions.ts';
@@ -8,6 +9,7 @@ import type { Receipt } from './provider.ts';
 import type { Book, Told } from './watch.ts';
 import { openBook, toldBy } from './watch.ts';
 import { openPayloadChecks } from './payload-rules.ts';
+import { openProviderChecks } from './provider-checks.ts';
 
 /**
  * The promises of the design, checked at every commit and every call that arrives. What is checked is the ledger's text, the
@@ -25,6 +27,8 @@ export interface Checks {
 export interface CheckSettings {
   policyOf: (purpose: string) => Policy;
   submitStartWithinMs: number;
+  /** A provider as the database has it. */
+  providerOf: (name: string) => ProviderState | undefined;
   /** How far an entry's instant may lie from the true one: skew, a stop, a journey. */
   clockSlackMs: number;
   /** How far two clocks may lie apart. */
@@ -66,6 +70,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
   const { report } = settings;
   const must = (holds: boolean, invariant: string, about: string): void => { if (!holds) report(invariant, about); };
   const payloads = openPayloadChecks(report);
+  const checkProviders = openProviderChecks(settings);
   const bookOf = (eventId: string): Book | undefined => books.get(eventId);
 
   const started = (book: Book, told: Told, from: NotificationState, { now, suppressed }: { now: number; suppressed: (channel: string) => boolean }): void => {
@@ -93,13 +98,16 @@ export const openChecks = (settings: CheckSettings): Checks => {
     const attempt = find(from, rests.attempt);
     if (!attempt || !step) return report('a claim names what it rests on', `step ${to}`);
     const failed = details['cause'] === 'attempt_failed';
-    must(failed ? FAILED.has(attempt.state) : told.at >= attempt.decisionDeadlineAt, failedRead ? 'a failed status read claims nothing' : 'a claim needs a failure or the deadline', attempt.key);
+    const stranded = details['cause'] === 'provider_unavailable';
+    if (stranded) must(attempt.state === 'queued' && attempt.providerWaitAt !== null && settings.providerOf(attempt.provider)?.state !== 'closed', 'only what waits for its provider claims for that', attempt.key);
+    else must(failed ? FAILED.has(attempt.state) : told.at >= attempt.decisionDeadlineAt, failedRead ? 'a failed status read claims nothing' : 'a claim needs a failure or the deadline', attempt.key);
     must(attempt.state !== 'delivered', 'nothing is claimed after a delivery', attempt.key);
     must(book.closedAt === null && told.at < book.expiresAt, 'nothing is claimed after close or expiry', attempt.key);
     must(book.pausedAt === null, 'nothing is claimed while paused', attempt.key);
     // Ended by the list, its step counts as skipped: the next one starts whatever the policy says.
     const skipped = attempt.state === 'suppressed' && attempt.reason === 'suppressed';
-    must(classOf(attempt) === rests.class && (skipped || step.escalateWhen.includes(rests.class as 'failed')), 'a claim is permitted by what the ledger knows', `${attempt.key} ${rests.class}`);
+    const permitted = skipped || step.escalateWhen.includes(rests.class as 'failed') || (stranded && step.escalateWhen.includes('failed'));
+    must(classOf(attempt) === rests.class && permitted, 'a claim is permitted by what the ledger knows', `${attempt.key} ${rests.class}`);
     must(!heardLater, 'an answer in hand is heard before a claim is made', attempt.key);
     const readable = attempt.state === 'submitted' ? attempt.statusByPoll : attempt.state === 'submitted_unknown' && attempt.canLookUp;
     const fresh = rests.observed_at !== null && rests.observed_at >= told.at - step.maxObservationAgeMs;
@@ -203,6 +211,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
       must(isSame(state, notification.state), 'the state is the fold of the ledger', notification.eventId);
       checkState(commit, told);
       payloads.onCommit(notification);
+      checkProviders(commit, told, now);
     },
     onReceipt: (receipt, writtenAt) => {
       const key = receipt.attemptKey;

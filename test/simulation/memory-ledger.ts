@@ -6,6 +6,10 @@ import type { Loaded } from '../../shared/ledger/load.ts';
 import type { Append, SealedBox } from '../../shared/ledger/rows.ts';
 import type { NewSuppression } from '../../shared/ledger/suppressions.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
+import { isProbeDue } from '../../shared/domain/provider-state.ts';
+import type { ProviderState, ProviderStates } from '../../shared/domain/provider-state.ts';
+import type { ProviderRow } from '../../shared/ledger/provider-rows.ts';
+import { toProviderStates } from '../../shared/ledger/provider-rows.ts';
 
 /** What the database would have refused. The code is the one that Postgres gives. */
 export class ConstraintViolation extends Error {
@@ -25,7 +29,7 @@ export interface MemoryEntry { version: number; kind: string; at: number; actor:
 /** One attempt as its row says it. */
 export interface MemoryAttempt {
   key: string; eventId: string; channel: string; step: number; origin: string; state: string; provider: string; providerMessageId: string | null;
-  settledAt: number | null; nextPollAt: number | null; leasedUntil: number | null;
+  settledAt: number | null; nextPollAt: number | null; leasedUntil: number | null; waitAt: number | null;
 }
 
 /** Everything under one event id. */
@@ -54,6 +58,12 @@ export interface MemoryLedger {
   accept: (one: NewNotification) => Accepted;
   findByIdempotencyKey: (tenant: string, key: string) => { eventId: string; requestFingerprint: Buffer } | null;
   dueDecisions: (now: number, limit: number) => Loaded[];
+  waiting: (now: number, limit: number) => Loaded[];
+  /** The next instant at which something that waits for a provider may go on; null where nothing does. */
+  waitingDueAt: () => number | null;
+  /** Attempts that wait for a provider that is back, with the instant it came back at. */
+  forgotten: () => { key: string; since: number }[];
+  readonly providers: ProviderStates;
   leaseDuePolls: (lease: { now: number; leaseUntil: number; limit: number }) => PollClaim[];
   nextDueAt: (now: number) => number | null;
   /** Takes rows for a transaction; `release` gives back what it holds, `remove` deletes it. */
@@ -85,7 +95,7 @@ const entryOf = (row: Record<string, unknown>): MemoryEntry => ({
 const attemptOf = (row: Record<string, unknown>): MemoryAttempt => ({
   key: String(row['attempt_key']), eventId: String(row['event_id']), channel: String(row['channel']), step: Number(row['step']), origin: String(row['origin']),
   state: String(row['state']), provider: String(row['provider']), providerMessageId: (row['provider_message_id'] ?? null) as string | null,
-  settledAt: instant(row['settled_at']), nextPollAt: instant(row['next_poll_at']), leasedUntil: null,
+  settledAt: instant(row['settled_at']), nextPollAt: instant(row['next_poll_at']), leasedUntil: null, waitAt: instant(row['provider_wait_at']),
 });
 
 /** Gapless versions, each entry chained to the one before and covering its own text. */
@@ -121,7 +131,7 @@ const merged = (known: ReadonlyMap<string, MemoryAttempt>, rows: readonly Record
   const after = new Map(known);
   for (const row of rows.map(attemptOf)) {
     const before = after.get(row.key);
-    after.set(row.key, before ? { ...before, state: row.state, providerMessageId: row.providerMessageId, settledAt: row.settledAt, nextPollAt: row.nextPollAt, leasedUntil: null } : row);
+    after.set(row.key, before ? { ...before, state: row.state, providerMessageId: row.providerMessageId, settledAt: row.settledAt, nextPollAt: row.nextPollAt, leasedUntil: null, waitAt: row.waitAt } : row);
   }
   return after;
 };
@@ -133,6 +143,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
   const messages = new Map<string, string>();
   const beats = new Map<string, number>();
   const suppressions: MemorySuppression[] = [];
+  let providers: ProviderStates = {};
   let outbox: StoredOutbox[] = [];
   let serial = 0;
 
@@ -151,8 +162,12 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
 
   const loadedOf = (n: MemoryNotification): Loaded => ({
     eventId: n.eventId, state: n.state, headHash: n.headHash, locale: n.locale, requestedAt: n.requestedAt, recipient: n.recipient, variables: n.variables, secrets: n.secrets,
-    suppressed: standing(n.tenant, n.prints),
+    suppressed: standing(n.tenant, n.prints), providers,
   });
+  const heldRows = (): MemoryAttempt[] => [...notifications.values()].flatMap((n) => [...n.attempts.values()]).filter((row) => row.waitAt !== null)
+    .sort((one, other) => Number(one.waitAt) - Number(other.waitAt));
+  const providerOf = (row: MemoryAttempt): ProviderState | undefined => (providers as Record<string, ProviderState | undefined>)[row.provider];
+  const stands = ({ rows }: Append): boolean => rows.providers.every((row) => (((providers as Record<string, ProviderState | undefined>)[String(row['provider'])])?.revision ?? 0) === row['expected']);
 
   /** Checks everything before anything is changed: a refused statement leaves no trace. */
   const write = (n: MemoryNotification, append: Append): void => {
@@ -186,6 +201,8 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       if (address) suppressOnce({ tenant: n.tenant, channel: String(row['channel']), address, sender: bytes(row['sender']), reason: String(row['reason']), source: String(row['source']), at: instant(row['at']) as number, eventId: n.eventId });
     }
     for (const { part } of append.rows.destroyed) n[part === 'addresses' ? 'recipient' : part] = null;
+    const written = append.rows.providers.filter((row) => row['writes'] === true);
+    providers = { ...providers, ...toProviderStates(written as unknown as ProviderRow[]) };
     onCommit({ notification: n, before, entries: added, append });
   };
 
@@ -193,6 +210,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
     notifications,
     suppressions,
     get outbox() { return outbox; },
+    get providers() { return providers; },
     load: (eventId) => {
       const found = notifications.get(eventId);
       return found ? loadedOf(found) : null;
@@ -201,6 +219,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       const n = notifications.get(append.eventId);
       if (!n || n.version !== Number(append.rows.state['expected'])) return false;
       if (isBarred(n, append)) return false;
+      if (!stands(append)) return false;
       write(n, append);
       return true;
     },
@@ -229,6 +248,17 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
     },
     dueDecisions: (now, limit) => [...notifications.values()].filter((n) => n.decideAt !== null && n.decideAt <= now)
       .sort((one, other) => Number(one.decideAt) - Number(other.decideAt)).slice(0, limit).map(loadedOf),
+    waiting: (now, limit) => {
+      const rows = heldRows();
+      const free = rows.filter((row) => providerOf(row)?.state === 'closed').slice(0, limit);
+      const probes = Object.keys(providers).flatMap((name) => rows.filter((row) => row.provider === name && isProbeDue(providerOf(row) as ProviderState, now)).slice(0, 3));
+      return [...new Set([...free, ...probes].map((row) => row.eventId))].map((eventId) => loadedOf(notifications.get(eventId) as MemoryNotification));
+    },
+    forgotten: () => heldRows().flatMap((row) => (providerOf(row)?.state === 'closed' ? [{ key: row.key, since: Math.max(Number(row.waitAt), providerOf(row)?.closedAt ?? 0) }] : [])),
+    waitingDueAt: () => {
+      const due = heldRows().map((row) => providerOf(row)).map((provider) => (provider?.state === 'closed' ? 0 : provider?.probeAt ?? provider?.probe?.untilAt ?? 0));
+      return due.length > 0 ? Math.min(...due) : null;
+    },
     leaseDuePolls: ({ now, leaseUntil, limit }) => {
       const due = [...notifications.values()].flatMap((n) => [...n.attempts.values()])
         .filter((row) => row.nextPollAt !== null && row.nextPollAt <= now && (row.leasedUntil === null || row.leasedUntil <= now))
@@ -302,6 +332,7 @@ export const memoryPort = (ledger: MemoryLedger, reach: Reach = atOnce, open = n
   suppress: (one) => reach('suppress', () => ledger.suppress(one)),
   tenantOf: (eventId) => reach('tenant', () => ledger.notifications.get(eventId)?.tenant ?? null),
   loadDueDecisions: (now, limit) => reach('due', () => ledger.dueDecisions(now, limit)),
+  loadWaiting: (now, limit) => reach('waiting', () => ledger.waiting(now, limit)),
   leaseDuePolls: (lease) => reach('lease', () => ledger.leaseDuePolls(lease)),
   nextDueAt: (now) => reach('next', () => ledger.nextDueAt(now)),
   moveOutbox: async (limit, enqueue) => {

@@ -26,8 +26,8 @@ describe('the planted mistakes', () => {
     expect(new Set(MUTANTS.map((mutant) => mutant.name)).size).toBe(MUTANTS.length);
   });
 
-  it.each([['re-send-on-unknown', 'never a blind second send'], ['unknown-booked-as-failed', 'unknown is never called failed']])('%s is caught by name', async (name, invariant) => {
-    expect(await tryMutant(mutantOf(name), 40, 1)).toMatchObject({ kind: 'caught', invariant });
+  it.each([['re-send-on-unknown', /never a blind second send|what the provider took is never called not sent/], ['unknown-booked-as-failed', /unknown is never called failed/]] as const)('%s is caught by name', async (name, invariant) => {
+    expect(await tryMutant(mutantOf(name), 40, 1)).toMatchObject({ kind: 'caught', invariant: expect.stringMatching(invariant) });
   }, 60_000);
 
   it('feed-by-position-below-xmin is caught by name on a real Postgres', async () => {

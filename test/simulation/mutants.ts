@@ -117,6 +117,9 @@ export const MUTANTS: readonly Mutant[] = [
   one(34, 'opt-out-outside-the-append', 'shared/ledger/rows.ts', ["request.kind === 'suppress' ? [{", "request.kind === 'suppress' && transitions.length > 9 ? [{"]),
   one(35, 'payload-kept-for-good', `${DOMAIN}/lifecycle.ts`, ['state.version === 0) return nextDestructionAt(state);', 'state.version === 0) return null;']),
   one(36, 'box-outlives-its-entry', TWIN, ["for (const { part } of append.rows.destroyed) n[part === 'addresses' ? 'recipient' : part] = null;", '']),
+  one(37, 'start-while-the-provider-is-open', `${DOMAIN}/provider-state.ts`, ["provider.state !== 'closed' && provider.probe?.attempt !== key && !isProbeDue(provider, now);", "provider.state === 'closed' && key === '' && now < 0;"]),
+  one(38, 'dead-letter-for-every-refusal', `${DOMAIN}/submissions.ts`, ["if (begins || attempt.origin === 'operator') return deadLetter", 'if (reason !== null) return deadLetter']),
+  one(39, 'nobody-is-told-that-it-is-back', `${DOMAIN}/provider-trouble.ts`, ["} else if (provider.state === 'closed') release(work, attempt, 'provider_back');", "} else if (provider.state === 'closed') continue;"]),
 ];
 
 /** The focus under which a mistake is looked for; none for most. */

@@ -35,6 +35,8 @@ export const openPacer = ({ seed, around, ledger, queue, fleet }: PacerSettings)
       consider(n.decideAt);
       for (const row of n.attempts.values()) if (row.nextPollAt !== null) consider(Math.max(row.nextPollAt, row.leasedUntil ?? 0));
     }
+    const waiting = ledger.waitingDueAt();
+    if (waiting !== null) consider(Math.max(waiting, scheduler.now));
     return due;
   };
   const tick = (): void => {

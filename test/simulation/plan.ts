@@ -33,6 +33,8 @@ export type Fault =
   | { kind: 'error-though-taken' | 'answer-without-id' | 'connection-refused'; pass: number }
   /** The provider refuses for a while, and takes its time to say so. */
   | { kind: 'provider-busy'; at: number; forMs: number; slowMs: number }
+  /** Our account is refused for a while, whatever is sent. */
+  | { kind: 'account-refused'; channel: 'sms' | 'email'; at: number; forMs: number }
   | { kind: 'rate-limited'; pass: number; retryAfterMs: number | null }
   | { kind: 'refused'; pass: number; as: 'rejected' | 'suppressed' | 'provider_unavailable' }
   /** Of the nth message that is taken: delivered, and returned after that. */
@@ -47,8 +49,8 @@ export type FaultKind = Fault['kind'];
 
 export const FAULT_KINDS: readonly FaultKind[] = [
   'crash', 'stop', 'commit-answer-lost', 'database-away', 'queue-away', 'queue-flushed', 'job-lost', 'job-twice', 'job-late', 'clock-skew', 'double-tick', 'slow-coordinators',
-  'double-post', 'slow-answer', 'response-lost', 'error-though-taken', 'answer-without-id', 'connection-refused', 'provider-busy', 'rate-limited', 'refused', 'bounced-later', 'read-failed',
-  'slow-read', 'not-found-first', 'status-regression', 'status-malformed', 'look-up-ambiguous',
+  'double-post', 'slow-answer', 'response-lost', 'error-though-taken', 'answer-without-id', 'connection-refused', 'provider-busy', 'account-refused', 'rate-limited', 'refused', 'bounced-later',
+  'read-failed', 'slow-read', 'not-found-first', 'status-regression', 'status-malformed', 'look-up-ambiguous',
 ];
 
 /** What an operator does about a notification, that long after it was accepted. */
@@ -92,6 +94,7 @@ const drawFault = (kind: FaultKind, random: Seeded): Fault => {
     case 'queue-away': return { kind, at: random.between(0, 2 * MINUTE), forMs: random.between(200, 20_000) };
     case 'queue-flushed': return { kind, at: random.between(0, MINUTE) };
     case 'provider-busy': return { kind, at: random.between(0, random.chance(0.6) ? 3_000 : 20_000), forMs: random.between(5_000, 200_000), slowMs: random.between(50, 7_500) };
+    case 'account-refused': return { kind, channel: random.pick(['sms', 'email']), at: random.between(0, 3_000), forMs: random.between(2_000, random.chance(0.5) ? 30_000 : 200_000) };
     case 'slow-coordinators': return { kind, ticksByMs: random.between(500, 4_000), readsByMs: random.between(200, 5_000) };
     case 'job-twice': return { kind, pass: random.between(1, random.chance(0.5) ? 3 : 14) };
     case 'job-lost':

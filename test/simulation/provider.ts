@@ -62,13 +62,18 @@ export const createProvider = (around: Surroundings, settings: ProviderSettings)
   };
 
   /** What this call is answered, from its own draws and the faults of the plan. */
-  const answerOf = (name: string, messageId: string): Answer => {
+  const answerOf = (name: string, channel: Channel, messageId: string): Answer => {
     const pass = (calls.get(name) ?? 0) + 1;
     calls.set(name, pass);
     const random = stream(settings.seed, 'call', name, pass);
     const accepted: SubmitResult = { kind: 'accepted', providerMessageId: messageId };
     const busy = faults.all('provider-busy').find((one) => scheduler.now >= settings.startedAt + one.at && scheduler.now < settings.startedAt + one.at + one.forMs);
     if (busy) faults.struck(busy);
+    const barred = faults.all('account-refused').find((one) => one.channel === channel && scheduler.now >= settings.startedAt + one.at && scheduler.now < settings.startedAt + one.at + one.forMs);
+    if (barred) {
+      faults.struck(barred);
+      return { result: { kind: 'provider_unavailable', reason: 'provider_account', raw }, take: false };
+    }
     const limited = faults.next('rate-limited');
     const lost = faults.next('response-lost');
     const failing = faults.next('error-though-taken');
@@ -96,7 +101,7 @@ export const createProvider = (around: Surroundings, settings: ProviderSettings)
     const name = settings.nameOf(attemptKey);
     const messageId = `M-${name}-${(calls.get(name) ?? 0) + 1}`;
     const before = known(attemptKey, channel);
-    const answer = answerOf(name, messageId);
+    const answer = answerOf(name, channel, messageId);
     if (before !== undefined) {
       answer.take = false;
       if (answer.result.kind === 'accepted') answer.result = { ...answer.result, providerMessageId: before.messageId as string };

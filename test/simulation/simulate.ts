@@ -6,6 +6,7 @@ import { pauseNotification, resumeNotification } from '../../shared/delivery/pau
 import { retryAttempt } from '../../shared/delivery/retry-attempt.ts';
 import { suppressDestination } from '../../shared/delivery/suppression.ts';
 import type { Channel } from '../../shared/domain/words.ts';
+import type { ProviderState } from '../../shared/domain/provider-state.ts';
 import { attemptJobId } from '../../shared/queue/queue-names.ts';
 import { carriersFor } from '../../shared/transports/carriers.ts';
 import { createFaults } from './faults.ts';
@@ -85,6 +86,7 @@ export const simulate = async (plan: Plan): Promise<Outcome> => {
   };
   const checks = openChecks({
     policyOf: (purpose) => simulatedVersions().policies.find((policy) => policy.purpose === purpose) as never,
+    providerOf: (name) => (ledger.providers as Record<string, ProviderState | undefined>)[name],
     submitStartWithinMs: SUBMIT_START_WITHIN_MS + 50, clockSlackMs: 60_000, skewMs: 3_500, report,
     isSuppressed: (n, channel) => ledger.suppressions.some((one) => one.tenant === n.tenant && one.channel === channel && one.address === n.prints[channel]),
     onMoved: (from, to) => { for (const edge of walkedEdges(from, to)) edges.set(edge, (edges.get(edge) ?? 0) + 1); },
@@ -198,6 +200,9 @@ export const simulate = async (plan: Plan): Promise<Outcome> => {
         // A stopped process may commit an alarm that lies in the past; nobody knew of it before.
         const knownAt = Math.max(n.decideAt ?? Number.POSITIVE_INFINITY, committedAt.get(n.eventId) ?? 0);
         if (health.since(knownAt, scheduler.now) > LATEST_DECISION_MS) report('a decision is made soon after it is due', `${n.eventId} ${scheduler.now - knownAt} ms late`);
+      }
+      for (const { key, since } of ledger.forgotten()) {
+        if (health.since(since, scheduler.now) > LATEST_DECISION_MS) report('what waited for its provider goes on once it is back', key);
       }
     },
   });

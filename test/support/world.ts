@@ -128,7 +128,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     }
   };
   const busy = `SELECT (SELECT count(*) FROM attempt WHERE next_poll_at <= $1) + (SELECT count(*) FROM notification_state WHERE decide_at <= $1)
-    + (SELECT count(*) FROM attempt WHERE state IN ('queued', 'submitting')) AS open`;
+    + (SELECT count(*) FROM attempt WHERE state IN ('queued', 'submitting') AND provider_wait_at IS NULL) AS open`;
   const quiet = (): Promise<void> => holds(async () => Number((await engine.db.pool.query(busy, [new Date(at)])).rows[0].open) === 0);
   return {
     engine, queue, relay, coordinator, sandbox, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url,
