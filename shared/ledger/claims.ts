@@ -24,26 +24,6 @@ export const postponeDecisions = async (db: Database, eventIds: readonly string[
   await db.query(POSTPONE, [eventIds, toTimestamp(until)]);
 };
 
-export interface PollClaim { attemptKey: string; eventId: string; provider: string; nextPollAt: number }
-
-const LEASE: Statement = {
-  name: 'tocsin_lease_polls_v1',
-  text: `
-WITH due AS (
-  SELECT attempt_key FROM attempt
-   WHERE next_poll_at <= $1::timestamptz AND (poll_leased_until IS NULL OR poll_leased_until <= $1::timestamptz)
-   ORDER BY next_poll_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-UPDATE attempt a SET poll_leased_until = $2::timestamptz FROM due WHERE a.attempt_key = due.attempt_key
-RETURNING a.attempt_key, a.event_id, a.provider, a.next_poll_at`,
-};
-
-/** Takes polls that are due under a lease until `leaseUntil`; the nearest first. A poll whose worker dies is due again after it. */
-export const leaseDuePolls = async (db: Database, lease: { now: number; leaseUntil: number; limit: number }): Promise<PollClaim[]> => {
-  const rows = await db.query<{ attempt_key: string; event_id: string; provider: string; next_poll_at: Date }>(
-    LEASE, [toTimestamp(lease.now), toTimestamp(lease.leaseUntil), lease.limit]);
-  return rows.map((row) => ({ attemptKey: row.attempt_key, eventId: row.event_id, provider: row.provider, nextPollAt: row.next_poll_at.getTime() }));
-};
-
 const NEXT: Statement = {
   name: 'tocsin_next_due_v1',
   text: `SELECT least(
