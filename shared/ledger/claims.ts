@@ -25,10 +25,13 @@ export const postponeDecisions = async (db: Database, eventIds: readonly string[
 };
 
 const NEXT: Statement = {
-  name: 'tocsin_next_due_v1',
+  name: 'tocsin_next_due_v2',
   text: `SELECT least(
     (SELECT min(decide_at) FROM notification_state WHERE decide_at IS NOT NULL),
-    (SELECT min(next_poll_at) FROM attempt WHERE next_poll_at IS NOT NULL AND (poll_leased_until IS NULL OR next_poll_at > $1::timestamptz))) AS at`,
+    (SELECT min(due.at) FROM poll_pace p CROSS JOIN LATERAL (
+       SELECT a.next_poll_at AS at FROM attempt a
+        WHERE a.provider = p.provider AND a.next_poll_at IS NOT NULL AND (a.poll_leased_until IS NULL OR a.next_poll_at > $1::timestamptz)
+        ORDER BY a.next_poll_at LIMIT 1) due)) AS at`,
 };
 
 /** The next instant at which a decision or a poll is due; null where nothing is. */

@@ -20,7 +20,9 @@ const MAKE_ROWS: Statement = {
   text: `INSERT INTO poll_pace (provider, paid_until) SELECT provider, '-infinity' FROM unnest($1::text[]) AS p (provider) ON CONFLICT DO NOTHING`,
 };
 
-// The row of a provider is locked first: two coordinators spend one budget, one after the other. An attempt that the other
+const FREE = '(a.poll_leased_until IS NULL OR a.poll_leased_until <= $1::timestamptz)';
+
+// Each part follows an index and stops at its limit, so that a long backlog costs no more than a short one. The row of a provider is locked first: two coordinators spend one budget, one after the other. An attempt that the other
 // one leased meanwhile is seen as leased when its own row is locked.
 const LEASE: Statement = {
   name: 'tocsin_lease_polls_v2',
@@ -28,19 +30,23 @@ const LEASE: Statement = {
 WITH pace AS (
   SELECT p.provider, w.refill, greatest(p.paid_until, $1::timestamptz - make_interval(secs => w.burst / w.refill)) AS paid_until
     FROM poll_pace p JOIN unnest($4::text[], $5::float8[], $6::float8[]) AS w (provider, refill, burst) ON w.provider = p.provider
-   WHERE EXISTS (SELECT 1 FROM attempt a WHERE a.provider = p.provider AND a.next_poll_at <= $1::timestamptz
-                    AND (a.poll_leased_until IS NULL OR a.poll_leased_until <= $1::timestamptz))
+   CROSS JOIN LATERAL (SELECT 1 FROM attempt a WHERE a.provider = p.provider AND a.next_poll_at <= $1::timestamptz AND ${FREE} ORDER BY a.next_poll_at LIMIT 1) any_due
    ORDER BY p.provider FOR UPDATE OF p),
 budget AS (
   SELECT provider, refill, paid_until, greatest(0, least($3::int, floor(extract(epoch FROM $1::timestamptz - paid_until) * refill + 0.001)))::int AS reads FROM pace),
-due AS (
+near AS (
+  SELECT b.provider, d.attempt_key FROM budget b CROSS JOIN LATERAL (
+    SELECT a.attempt_key FROM attempt a
+     WHERE a.provider = b.provider AND a.decision_deadline_at > $1::timestamptz AND a.next_poll_at <= $1::timestamptz AND ${FREE}
+     ORDER BY a.decision_deadline_at LIMIT b.reads FOR UPDATE SKIP LOCKED) d),
+past AS (
   SELECT d.attempt_key FROM budget b CROSS JOIN LATERAL (
     SELECT a.attempt_key FROM attempt a
-     WHERE a.provider = b.provider AND a.next_poll_at <= $1::timestamptz AND (a.poll_leased_until IS NULL OR a.poll_leased_until <= $1::timestamptz)
-     ORDER BY a.decision_deadline_at <= $1::timestamptz, a.decision_deadline_at, a.next_poll_at
-     LIMIT b.reads FOR UPDATE SKIP LOCKED) d),
+     WHERE a.provider = b.provider AND a.decision_deadline_at <= $1::timestamptz AND a.next_poll_at <= $1::timestamptz AND ${FREE}
+     ORDER BY a.next_poll_at LIMIT b.reads - (SELECT count(*) FROM near n WHERE n.provider = b.provider) FOR UPDATE SKIP LOCKED) d),
+due AS (SELECT attempt_key FROM near UNION ALL SELECT attempt_key FROM past),
 leased AS (
-  UPDATE attempt a SET poll_leased_until = $2::timestamptz FROM due WHERE a.attempt_key = due.attempt_key
+  UPDATE attempt a SET poll_leased_until = $2::timestamptz WHERE a.attempt_key = ANY (ARRAY(SELECT attempt_key FROM due))
   RETURNING a.attempt_key, a.event_id, a.provider, a.next_poll_at, a.decision_deadline_at),
 spent AS (
   UPDATE poll_pace p SET paid_until = b.paid_until + make_interval(secs => n.reads / b.refill)

@@ -18,8 +18,8 @@ let line = 0;
 /** What the fault tests say of a world. */
 export const faultsOf = (world: World) => {
   const started = (attempt: AttemptState | undefined): boolean => attempt !== undefined && (attempt.submissions > 0 || attempt.settledAt !== null) && attempt.state !== 'submitting';
-  const soon = async (eventId: string, holds: (state: NotificationState) => boolean): Promise<NotificationState> => {
-    await within(world.until(eventId, holds));
+  const soon = async (eventId: string, holds: (state: NotificationState) => boolean, limitMs = LIMIT_MS): Promise<NotificationState> => {
+    await within(world.until(eventId, holds), limitMs);
     return world.state(eventId);
   };
   const mails = (eventId: string, channel: string) => world.sandbox.messages().filter((message) => message.attempt_key?.startsWith(`${eventId}.${channel}`)).length;
@@ -38,7 +38,7 @@ export const faultsOf = (world: World) => {
         ref: `fault-${line}`, sms: scripts.sms ? to.sms : null, email: scripts.email ? to.email : null, region: 'US', locale: 'en', timeZone: null, consent,
       } });
     },
-    /** The state once the condition holds, or after twelve seconds all the same. */
+    /** The state once the condition holds, or when the limit (12 s) is over all the same. */
     soon,
     /** The state once the first call of the channel's attempt came back, whatever it came to. */
     answered: (eventId: string, channel: string) => soon(eventId, (state) => started(state.attempts.find((one) => one.channel === channel))),
