@@ -14,7 +14,7 @@ describe('the table of faults', () => {
   });
 
   test.each(FAULTS.map((row) => [`${row.fault}, ${row.mistake.name}`, row] as const))('fault %s: names a test that exists, and a mistake that fits the sources', (_, { fault, file, mistake }) => {
-    expect(read(file)).toMatch(new RegExp(`(test|\\])\\(['"\`]fault ${fault}: `));
+    expect(read(file)).toMatch(new RegExp(`(test|\\))\\(['"\`]fault ${fault}: `));
     for (const patch of mistake.patches) {
       expect(read(patch.file)).toContain(patch.find);
       expect(patch.put).not.toBe(patch.find);
