@@ -41,11 +41,13 @@ export const FAULTS: readonly Row[] = [
     'before !== undefined && RANK[before] > RANK[now] ? before : now', 'now')),
   row(10, 'Every end has a reason, which says whether the provider said it or we failed', 'status', one('every reason is laid at our own door', 'shared/ledger/rows.ts',
     'attempt.reason ? reasonBy(attempt.reason) : null', "attempt.reason ? (reasonBy(attempt.reason), 'tocsin') : null")),
-  row(10, 'Every end has a reason, which says whether the provider said it or we failed', 'status', one('an end without a code has no reason', `${DOMAIN}/observations.ts`,
-    "reason: reason ?? 'carrier_failed' } });", 'reason: reason as never } });')),
+  row(10, 'Every end has a reason, which says whether the provider said it or we failed', 'status', {
+    name: 'an end without a code has no reason', patches: [
+      { file: `${TWILIO}/status-table.ts`, find: "undelivered: { outcome: 'undelivered', reason: 'carrier_failed' }", put: "undelivered: { outcome: 'undelivered', reason: null }" },
+      { file: `${DOMAIN}/observations.ts`, find: "reason: reason ?? 'carrier_failed' } });\n    case 'rejected'", put: "reason: reason as never } });\n    case 'rejected'" }],
+  }),
   row(11, '*failed* is never shown as delivered', 'status', one('failed is in the table as delivered', `${TWILIO}/status-table.ts`,
     "failed: { outcome: 'rejected', reason: 'refused_by_provider' }", "failed: { outcome: 'delivered', reason: null }")),
-  row(11, '*failed* is never shown as delivered', 'status', one('a late delivery revives what has failed', `${DOMAIN}/observations.ts`, 'const recordOnly = !isReconciling(attempt);', 'const recordOnly = false;')),
   row(12, 'A temporary carrier error is tried again, undelivered is the end', 'status', one('a full queue counts as refused', `${TWILIO}/error-table.ts`,
     "30001: { class: 'deferred', reason: 'quota_exhausted' }", "30001: { class: 'rejected', reason: 'quota_exhausted' }")),
   row(13, 'A landline: one POST, the email at once, no error of ours', 'status', one('a landline is tried again', `${TWILIO}/error-table.ts`,
