@@ -1,3 +1,4 @@
+import type { PollRates } from '../../shared/ledger/lease-polls.ts';
 import { ensurePartitions } from '../../shared/ledger/partitions.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { pollAttempt } from '../../shared/delivery/poll-attempt.ts';
@@ -19,6 +20,8 @@ export interface CoordinatorSettings {
   transports: readonly Transport[];
   actor: string;
   pollConcurrency: number;
+  /** Most status reads of each provider in any second, all coordinators together; without it there is no limit. */
+  pollsPerSecond?: PollRates;
   providerTimeoutMs: number;
   /** Where the checkpoints are copied to, outside of the database; without it this coordinator makes none. */
   checkpointFile?: string;
@@ -32,6 +35,8 @@ export interface Coordinator {
 
 /** The distance of the repeated tick; an extra one is laid on the next due instant when that comes sooner. */
 export const TICK_EVERY_MS = 1_000;
+/** How soon a tick comes back for polls that a provider's rate held back. */
+const HELD_BACK_MS = 100;
 const PARTITIONS_EVERY_MS = 6 * 3_600_000;
 
 /**
@@ -45,10 +50,11 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   const poll = (attemptKey: string): Promise<void> => pollAttempt(engine, attemptKey, { transports, actor: settings.actor });
   const leaseMs = settings.providerTimeoutMs * 2 + 5_000;
 
+  let pollsHere = false;
   const sweepOnce = async (): Promise<void> => {
     await sweepDecisions(engine, settings.actor);
     await releaseWaiting(engine, settings.actor);
-    await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)) });
+    pollsHere = await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)), perSecond: settings.pollsPerSecond });
     await engine.ledger.beat('sweep', engine.now());
   };
   // Ticks that come while a sweep runs share the next one: what became due meanwhile is not missed, and none piles up.
@@ -68,7 +74,8 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   const layNextTick = async (): Promise<void> => {
     const due = await engine.ledger.nextDueAt(engine.now());
     const inMs = due === null ? TICK_EVERY_MS : due - engine.now();
-    if (inMs < TICK_EVERY_MS) await queue.addTick(Math.max(0, inMs));
+    // Due already, and yet not taken by the sweep that has just ended: held back.
+    if (inMs < TICK_EVERY_MS) await queue.addTick(inMs > 0 ? inMs : HELD_BACK_MS);
   };
   const onTick = async (): Promise<'done'> => {
     await sweep();
@@ -87,7 +94,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
       },
     }),
   ];
-  const heartbeat = startHeartbeat({ engine, queue, relay, sweep, tickEveryMs: TICK_EVERY_MS });
+  const heartbeat = startHeartbeat({ engine, queue, relay, sweep, tickEveryMs: TICK_EVERY_MS, pollsHere: () => pollsHere });
   const checkpoints = settings.checkpointFile === undefined ? null : startCheckpoints({ engine, file: settings.checkpointFile });
   const partitions = setInterval(() => {
     ensurePartitions(engine.db, engine.now()).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'partitions', error: (error as Error).name }));

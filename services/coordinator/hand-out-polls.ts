@@ -1,5 +1,5 @@
 import type { Engine } from '../../shared/delivery/engine.ts';
-import type { PollClaim } from '../../shared/ledger/claims.ts';
+import type { PollClaim, PollRates } from '../../shared/ledger/lease-polls.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 
@@ -12,6 +12,7 @@ export interface PollHandOut {
   leaseMs: number;
   /** Makes a poll in this process, where the queue is away. */
   pollHere: (attemptKey: string) => Promise<void>;
+  perSecond?: PollRates | undefined;
 }
 
 // An id of its own for every lease: a job whose worker died with it in hand keeps its id long after the lease.
@@ -19,19 +20,24 @@ const pollJob = (claim: PollClaim, leasedAt: number) => ({
   id: `${claim.attemptKey}-p${claim.nextPollAt}-${leasedAt}`, name: 'poll', payload: { eventId: claim.eventId, attemptKey: claim.attemptKey },
 });
 
-/** Polls go through the queue, so that every coordinator shares them; where the queue is away this one makes them itself. */
-export const handOutPolls = async ({ engine, queue, leaseMs, pollHere }: PollHandOut): Promise<void> => {
+/**
+ * Hands out what is due and what the providers' rates permit. Polls go through the queue, so that every coordinator shares
+ * them; where the queue is away this one makes them itself. Returns whether it did.
+ */
+export const handOutPolls = async ({ engine, queue, leaseMs, pollHere, perSecond }: PollHandOut): Promise<boolean> => {
+  let madeHere = false;
   for (;;) {
     const now = engine.now();
-    const claims = await engine.ledger.leaseDuePolls({ now, leaseUntil: now + leaseMs, limit: POLL_BATCH });
-    if (claims.length === 0) return;
+    const claims = await engine.ledger.leaseDuePolls({ now, leaseUntil: now + leaseMs, limit: POLL_BATCH, perSecond });
+    if (claims.length === 0) return madeHere;
     try {
       await queue.addJobs('status-poll', claims.map((claim) => pollJob(claim, now)));
     } catch {
+      madeHere = true;
       for (const { attemptKey } of claims) {
         pollHere(attemptKey).catch((error: unknown) => engine.log.warn({ event: EVENTS.pollFailed, attempt: attemptKey, error: (error as Error).name }));
       }
     }
-    if (claims.length < POLL_BATCH) return;
+    if (claims.length < POLL_BATCH) return madeHere;
   }
 };

@@ -15,6 +15,8 @@ export interface HeartbeatSettings {
   relay: Relay;
   sweep: () => Promise<void>;
   tickEveryMs: number;
+  /** Whether the last sweep made polls by itself, for the queue is away: then nobody else comes back for those that a rate held back. */
+  pollsHere: () => boolean;
 }
 
 /**
@@ -39,7 +41,7 @@ export const startHeartbeat = (settings: HeartbeatSettings): { close: () => Prom
     const { beatAt: last, decisionAt } = await engine.ledger.readPulse('sweep');
     const silent = last === null || engine.now() - last >= SILENT_AFTER_MS;
     const overdue = decisionAt !== null && engine.now() - decisionAt >= OVERDUE_AFTER_MS;
-    if (!silent && !overdue) return;
+    if (!silent && !overdue && !settings.pollsHere()) return;
     if (silent) schedule();
     await settings.sweep();
     relay.wake();

@@ -10,11 +10,11 @@ import { startCoordinator } from './coordinator.ts';
 await startOrExplain(async () => {
   const env = processEnvironment();
   const config = readEngineConfig(env);
-  const { pollConcurrency } = readCoordinatorConfig(env);
+  const polling = readCoordinatorConfig(env);
   const transportConfig = readTransportConfig(env);
   const runtime = await openRuntime(config, 'coordinator');
   const transports = (['sms', 'email'] as const).map((channel) => openTransport(channel, { ...transportConfig, now: runtime.engine.now }));
-  const coordinator = startCoordinator({ ...runtime, transports, pollConcurrency, providerTimeoutMs: config.providerTimeoutMs, actor: `coordinator-${process.pid}`, checkpointFile: readCheckpointFile(env) });
+  const coordinator = startCoordinator({ ...runtime, transports, ...polling, providerTimeoutMs: config.providerTimeoutMs, actor: `coordinator-${process.pid}`, checkpointFile: readCheckpointFile(env) });
   runtime.log.info({ event: EVENTS.started, pid: process.pid });
   return async () => {
     await coordinator.close();

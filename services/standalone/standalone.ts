@@ -149,7 +149,7 @@ const startServices = async (env: Environment, runtime: Runtime, { engineConfig,
     const worker = startDelivery({ ...common, channel: transport.channel, transport, concurrency, actor: `delivery-${transport.channel}` });
     closers.add(() => worker.close());
   }
-  const coordinator = startCoordinator({ ...common, relay, transports: [sms, email], actor: 'coordinator', pollConcurrency: readCoordinatorConfig(env).pollConcurrency, checkpointFile: readCheckpointFile(env) });
+  const coordinator = startCoordinator({ ...common, relay, transports: [sms, email], actor: 'coordinator', ...readCoordinatorConfig(env), checkpointFile: readCheckpointFile(env) });
   closers.add(() => coordinator.close());
   const dashboard = await startDashboard({ engine, config: dashboardConfig, log });
   closers.add(() => dashboard.close());

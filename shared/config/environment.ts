@@ -33,6 +33,10 @@ export const VARIABLES = {
   CHANNEL: z.enum(['sms', 'email'], { error: 'must be sms or email' }),
   DELIVERY_CONCURRENCY: whole(1).default(32),
   POLL_CONCURRENCY: whole(1).default(32),
+  // Resend answers five requests a second to a team, submissions included (source: its API reference, Usage limits); for the others none is published.
+  TWILIO_POLLS_PER_SECOND: whole(1).default(100),
+  SINCH_POLLS_PER_SECOND: whole(1).default(50),
+  RESEND_POLLS_PER_SECOND: whole(1).default(2),
   SMS_TRANSPORT: z.enum(['twilio', 'sinch'], { error: 'must be twilio or sinch' }).default('twilio'),
   EMAIL_TRANSPORT: z.enum(['smtp', 'resend'], { error: 'must be smtp or resend' }).default('smtp'),
   TWILIO_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).default('https://api.twilio.com'),

@@ -40,5 +40,18 @@ export const readDeliveryConfig = (env: Environment): { channel: 'sms' | 'email'
   return { channel: read.CHANNEL, concurrency: read.DELIVERY_CONCURRENCY };
 };
 
-/** Reads how many status reads a coordinator makes at once. @throws ConfigurationError. */
-export const readCoordinatorConfig = (env: Environment): { pollConcurrency: number } => ({ pollConcurrency: readVariables(env, ['POLL_CONCURRENCY']).POLL_CONCURRENCY });
+export interface CoordinatorConfig {
+  /** Status reads at once. */
+  pollConcurrency: number;
+  /** Most status reads of each provider in any second, all coordinators together. */
+  pollsPerSecond: { twilio: number; sinch: number; resend: number };
+}
+
+/** Reads how many status reads a coordinator makes, at once and in a second. @throws ConfigurationError. */
+export const readCoordinatorConfig = (env: Environment): CoordinatorConfig => {
+  const read = readVariables(env, ['POLL_CONCURRENCY', 'TWILIO_POLLS_PER_SECOND', 'SINCH_POLLS_PER_SECOND', 'RESEND_POLLS_PER_SECOND']);
+  return {
+    pollConcurrency: read.POLL_CONCURRENCY,
+    pollsPerSecond: { twilio: read.TWILIO_POLLS_PER_SECOND, sinch: read.SINCH_POLLS_PER_SECOND, resend: read.RESEND_POLLS_PER_SECOND },
+  };
+};

@@ -24,31 +24,14 @@ export const postponeDecisions = async (db: Database, eventIds: readonly string[
   await db.query(POSTPONE, [eventIds, toTimestamp(until)]);
 };
 
-export interface PollClaim { attemptKey: string; eventId: string; provider: string; nextPollAt: number }
-
-const LEASE: Statement = {
-  name: 'tocsin_lease_polls_v1',
-  text: `
-WITH due AS (
-  SELECT attempt_key FROM attempt
-   WHERE next_poll_at <= $1::timestamptz AND (poll_leased_until IS NULL OR poll_leased_until <= $1::timestamptz)
-   ORDER BY next_poll_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-UPDATE attempt a SET poll_leased_until = $2::timestamptz FROM due WHERE a.attempt_key = due.attempt_key
-RETURNING a.attempt_key, a.event_id, a.provider, a.next_poll_at`,
-};
-
-/** Takes polls that are due under a lease until `leaseUntil`; the nearest first. A poll whose worker dies is due again after it. */
-export const leaseDuePolls = async (db: Database, lease: { now: number; leaseUntil: number; limit: number }): Promise<PollClaim[]> => {
-  const rows = await db.query<{ attempt_key: string; event_id: string; provider: string; next_poll_at: Date }>(
-    LEASE, [toTimestamp(lease.now), toTimestamp(lease.leaseUntil), lease.limit]);
-  return rows.map((row) => ({ attemptKey: row.attempt_key, eventId: row.event_id, provider: row.provider, nextPollAt: row.next_poll_at.getTime() }));
-};
-
 const NEXT: Statement = {
-  name: 'tocsin_next_due_v1',
+  name: 'tocsin_next_due_v2',
   text: `SELECT least(
     (SELECT min(decide_at) FROM notification_state WHERE decide_at IS NOT NULL),
-    (SELECT min(next_poll_at) FROM attempt WHERE next_poll_at IS NOT NULL AND (poll_leased_until IS NULL OR next_poll_at > $1::timestamptz))) AS at`,
+    (SELECT min(due.at) FROM poll_pace p CROSS JOIN LATERAL (
+       SELECT a.next_poll_at AS at FROM attempt a
+        WHERE a.provider = p.provider AND a.next_poll_at IS NOT NULL AND (a.poll_leased_until IS NULL OR a.next_poll_at > $1::timestamptz)
+        ORDER BY a.next_poll_at LIMIT 1) due)) AS at`,
 };
 
 /** The next instant at which a decision or a poll is due; null where nothing is. */

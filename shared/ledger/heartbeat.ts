@@ -32,9 +32,10 @@ export const readPulse = async (db: Database, duty: string): Promise<{ beatAt: n
 };
 
 const OLDEST: Statement = {
-  name: 'tocsin_oldest_due_v1',
+  name: 'tocsin_oldest_due_v2',
   text: `SELECT (SELECT min(decide_at) FROM notification_state WHERE decide_at IS NOT NULL) AS decision,
-                (SELECT min(next_poll_at) FROM attempt WHERE next_poll_at IS NOT NULL) AS poll,
+                (SELECT min(due.at) FROM poll_pace p CROSS JOIN LATERAL (
+                   SELECT a.next_poll_at AS at FROM attempt a WHERE a.provider = p.provider AND a.next_poll_at IS NOT NULL ORDER BY a.next_poll_at LIMIT 1) due) AS poll,
                 (SELECT min(not_before_at) FROM outbox) AS outbox`,
 };
 

@@ -1,6 +1,7 @@
 import type { Accepted, NewNotification } from './accept-group.ts';
 import type { Appender } from './appender.ts';
-import type { OutboxRow, PollClaim } from './claims.ts';
+import type { OutboxRow } from './claims.ts';
+import type { PollClaim, PollLease } from './lease-polls.ts';
 import type { Loaded, Loader } from './load.ts';
 import type { LostRaceRecord } from './lost-races.ts';
 import type { NewSuppression } from './suppressions.ts';
@@ -27,8 +28,8 @@ export interface LedgerPort {
   loadWaiting: (now: number, limit: number) => Promise<Loaded[]>;
   /** Looks at these again later: they could not be decided on. */
   postponeDecisions: (eventIds: readonly string[], until: number) => Promise<void>;
-  /** Takes due polls under a lease; a poll whose worker dies is due again after it. */
-  leaseDuePolls: (lease: { now: number; leaseUntil: number; limit: number }) => Promise<PollClaim[]>;
+  /** Takes due polls under a lease, no more than the providers' rates permit; a poll whose worker dies is due again after it. */
+  leaseDuePolls: (lease: PollLease) => Promise<PollClaim[]>;
   /** The next instant at which a decision or a poll is due; null where nothing is. */
   nextDueAt: (now: number) => Promise<number | null>;
   /** Hands outbox rows over and removes them once they are enqueued; returns how many were moved. */

@@ -1,8 +1,9 @@
 import { createAcceptor, findByIdempotencyKey } from './accept-group.ts';
 import { createAppender } from './appender.ts';
-import { leaseDuePolls, loadDueDecisions, moveOutbox, nextDueAt, postponeDecisions } from './claims.ts';
+import { loadDueDecisions, moveOutbox, nextDueAt, postponeDecisions } from './claims.ts';
 import type { Database } from './database.ts';
 import { beat, readPulse } from './heartbeat.ts';
+import { createPollLeaser } from './lease-polls.ts';
 import type { LedgerPort } from './ledger-port.ts';
 import { createLoader } from './load.ts';
 import { createLostRaceRecorder } from './lost-races.ts';
@@ -21,7 +22,7 @@ export const createPostgresLedger = (db: Database): LedgerPort => ({
   loadDueDecisions: (now, limit) => loadDueDecisions(db, now, limit),
   loadWaiting: (now, limit) => loadWaiting(db, now, limit),
   postponeDecisions: (eventIds, until) => postponeDecisions(db, eventIds, until),
-  leaseDuePolls: (lease) => leaseDuePolls(db, lease),
+  leaseDuePolls: createPollLeaser(db),
   nextDueAt: (now) => nextDueAt(db, now),
   moveOutbox: (limit, enqueue) => moveOutbox(db, limit, enqueue),
   recordLostRace: createLostRaceRecorder(db),

@@ -23,10 +23,20 @@ const overtaken = (how: 'closed' | 'expired', worker: 'alive' | 'lost'): World =
   return world;
 };
 
+/** The account is refused for a call that the rescue had booked as unknown meanwhile. */
+const refusedLate = (): World => {
+  const world = openWorld({ policy: examplePolicy({ order: ['sms'] }) });
+  world.accept();
+  world.start('sms');
+  world.runTo(15_000);
+  world.answer('sms', { kind: 'provider_unavailable', reason: 'provider_account' });
+  return world;
+};
+
 /** Every edge that these and many random lives walk; the seed is fixed, so that a run is like the one before. */
 const walked = (): Set<string> => {
   const lives = fc.sample(anyLife, { numRuns: 1_500, seed: 20_260_105 }).map(live);
-  const rare = (['closed', 'expired'] as const).flatMap((how) => [overtaken(how, 'alive'), overtaken(how, 'lost')]);
+  const rare = (['closed', 'expired'] as const).flatMap((how) => [overtaken(how, 'alive'), overtaken(how, 'lost')]).concat(refusedLate());
   return new Set([...lives, ...rare].flatMap(({ edges }) => [...edges.keys()]));
 };
 

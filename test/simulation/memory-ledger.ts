@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Accepted, NewNotification } from '../../shared/ledger/accept-group.ts';
-import type { OutboxRow, PollClaim } from '../../shared/ledger/claims.ts';
+import type { OutboxRow } from '../../shared/ledger/claims.ts';
+import type { PollClaim } from '../../shared/ledger/lease-polls.ts';
 import type { LedgerPort } from '../../shared/ledger/ledger-port.ts';
 import type { Loaded } from '../../shared/ledger/load.ts';
 import type { Append, SealedBox } from '../../shared/ledger/rows.ts';

@@ -61,8 +61,12 @@ const findRedis = async (): Promise<{ url: string; started: TestRedis | null }> 
   return { url: '', started: null };
 };
 
-/** Starts one Postgres and one Redis for the whole run and tells the tests where they are, by environment variables. */
+/**
+ * Starts one Postgres and one Redis for the whole run and tells the tests where they are, by environment variables. Where these
+ * are set already, another run shares its own.
+ */
 export default async function setUp(): Promise<void> {
+  if (process.env.TOCSIN_TEST_PG && process.env.TOCSIN_TEST_TEMPLATE) return;
   const folder = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
   const postgres = await startEmbeddedPostgres({ dataDir: folder, log: () => undefined, extraOptions: QUICK });
   let redis: TestRedis | null = null;

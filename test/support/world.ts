@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import type { TemplateVersion } from '../../shared/content/template.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
@@ -13,11 +14,12 @@ import { readEntries } from '../../shared/ledger/reads.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { openQueueBackend } from '../../shared/queue/queue-backend.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
+import type { Logger } from '../../shared/telemetry/logger.ts';
 import { carriersFor } from '../../shared/transports/carriers.ts';
 import type { TransportChoice } from '../../shared/transports/carriers.ts';
 import { openTransport } from '../../shared/transports/open-transports.ts';
 import { startCoordinator } from '../../services/coordinator/coordinator.ts';
-import type { Coordinator } from '../../services/coordinator/coordinator.ts';
+import type { Coordinator, CoordinatorSettings } from '../../services/coordinator/coordinator.ts';
 import { startDelivery } from '../../services/delivery/delivery.ts';
 import { startSandbox } from '../../services/sandbox/sandbox.ts';
 import type { RunningSandbox } from '../../services/sandbox/sandbox.ts';
@@ -50,6 +52,12 @@ export interface World {
   /** Takes the queue away, and gives it back. */
   takeQueueAway: () => Promise<void>;
   giveQueueBack: () => Promise<void>;
+  /** Loses all that the queues hold: jobs, delays and schedulers. */
+  flushQueue: () => Promise<void>;
+  /** Where the queues are, past the proxy. */
+  redisUrl: string | null;
+  /** Stops every worker and the coordinator, and starts them anew: nothing that they held in memory is left. */
+  restart: () => Promise<void>;
   /** Shifts the monotonic clock, as a pause of the process would. */
   pause: (ms: number) => void;
   /** Asks the database directly, as its owner. */
@@ -60,7 +68,10 @@ export interface World {
   close: () => Promise<void>;
 }
 
-export interface WorldSettings { backend: TestBackend; policies?: Policy[]; templates?: TemplateVersion[]; providerTimeoutMs?: number; startAt?: number; transports?: TransportChoice }
+export interface WorldSettings {
+  backend: TestBackend; policies?: Policy[]; templates?: TemplateVersion[]; providerTimeoutMs?: number; startAt?: number; transports?: TransportChoice; log?: Logger; ring?: string;
+  pollsPerSecond?: CoordinatorSettings['pollsPerSecond'];
+}
 
 const DEFAULT_TRANSPORTS: TransportChoice = { sms: 'twilio', email: 'smtp' };
 
@@ -69,14 +80,18 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const database = await createTestDatabase();
   if (settings.backend.kind === 'postgres') await migrateQueueSchema(database.url, 'tocsin_app');
   const databaseThrough = await through(database.url);
-  const redisThrough = settings.backend.redisUrl ? await through(await ownRedisDatabase(settings.backend.redisUrl)) : null;
+  const redisUrl = settings.backend.redisUrl ? await ownRedisDatabase(settings.backend.redisUrl) : null;
+  const redisThrough = redisUrl === null ? null : await through(redisUrl);
   const direct = openDatabase({ url: database.url, poolSize: 2, role: null });
   let paused = 0;
   let at = settings.startAt ?? Date.now();
   const now = (): number => at;
   const sandbox = await startSandbox({ httpPort: 0, smtpPort: 0, ...SANDBOX_ACCOUNT, now });
   const watchers = new Set<() => void>();
-  const base = await createTestEngine({ url: databaseThrough.url, now, carriers: carriersFor(settings.transports ?? DEFAULT_TRANSPORTS), ...(settings.policies ? { policies: settings.policies } : {}), ...(settings.templates ? { templates: settings.templates } : {}), onEnqueued: () => relay.wake() });
+  const base = await createTestEngine({
+    url: databaseThrough.url, now, carriers: carriersFor(settings.transports ?? DEFAULT_TRANSPORTS), ...(settings.policies ? { policies: settings.policies } : {}),
+    ...(settings.templates ? { templates: settings.templates } : {}), ...(settings.log ? { log: settings.log } : {}), ...(settings.ring ? { ring: settings.ring } : {}), onEnqueued: () => relay.wake(),
+  });
   const engine: Engine = {
     ...base,
     monotonic: () => performance.now() + paused,
@@ -95,8 +110,14 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     ...sandboxProviders(sandbox, settings.transports ?? DEFAULT_TRANSPORTS), timeoutMs: providerTimeoutMs, now,
   }));
   const common = { engine, queue, relay, providerTimeoutMs, submitStartWithinMs: 2_000 };
-  const workers = transports.map((transport) => startDelivery({ ...common, channel: transport.channel, transport, concurrency: 8, actor: `delivery-${transport.channel}` }));
-  const coordinator = startCoordinator({ ...common, transports, actor: 'coordinator', pollConcurrency: 8 });
+  const startWorkers = () => transports.map((transport) => startDelivery({ ...common, channel: transport.channel, transport, concurrency: 8, actor: `delivery-${transport.channel}` }));
+  const startOneCoordinator = () => startCoordinator({ ...common, transports, actor: 'coordinator', pollConcurrency: 8, ...(settings.pollsPerSecond ? { pollsPerSecond: settings.pollsPerSecond } : {}) });
+  let workers = startWorkers();
+  let coordinator = startOneCoordinator();
+  const stopServices = async (): Promise<void> => {
+    await coordinator.close();
+    await Promise.all(workers.map((worker) => worker.close()));
+  };
 
   // The workers' own statements and the drop may deadlock; whoever drops tries again.
   const dropQueueSchema = async (tries = 20): Promise<void> => {
@@ -131,7 +152,9 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     + (SELECT count(*) FROM attempt WHERE state IN ('queued', 'submitting') AND provider_wait_at IS NULL) AS open`;
   const quiet = (): Promise<void> => holds(async () => Number((await engine.db.pool.query(busy, [new Date(at)])).rows[0].open) === 0);
   return {
-    engine, queue, relay, coordinator, sandbox, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url,
+    get coordinator() { return coordinator; },
+    redisUrl,
+    engine, queue, relay, sandbox, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url,
     pause: (ms) => { paused += ms; },
     jump: (ms) => { at += ms; },
     ask: async (text, values = []) => (await direct.pool.query(text, values)).rows,
@@ -142,6 +165,20 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     giveQueueBack: async () => {
       if (redisThrough) redisThrough.proxy.restore();
       else await migrateQueueSchema(database.url, 'tocsin_app');
+    },
+    flushQueue: async () => {
+      if (redisUrl === null) {
+        await dropQueueSchema();
+        return migrateQueueSchema(database.url, 'tocsin_app');
+      }
+      const own = new Redis(redisUrl);
+      await own.flushdb();
+      own.disconnect();
+    },
+    restart: async () => {
+      await stopServices();
+      workers = startWorkers();
+      coordinator = startOneCoordinator();
     },
     accept: async (ending, over) => {
       const outcome = await acceptNotification(engine, urgentRequest(ending, over));
@@ -166,8 +203,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
       at = target;
     },
     close: async () => {
-      await coordinator.close();
-      await Promise.all(workers.map((worker) => worker.close()));
+      await stopServices();
       await Promise.all(transports.map((transport) => transport.close()));
       await relay.close();
       await queue.close();

@@ -1,5 +1,6 @@
 import { sweepDecisions } from '../../../shared/delivery/sweep.ts';
-import { leaseDuePolls, loadDueDecisions } from '../../../shared/ledger/claims.ts';
+import { loadDueDecisions } from '../../../shared/ledger/claims.ts';
+import { createPollLeaser } from '../../../shared/ledger/lease-polls.ts';
 import type { Rig } from './rig.ts';
 import { acceptMany, carryOut, loadedOf } from './rig.ts';
 
@@ -14,8 +15,9 @@ const submitted = async (rig: Rig, eventId: string): Promise<void> => {
 
 /** Leases with several pollers at once; tells who was handed out twice, and resolves to the keys. */
 const leaseAll = async (rig: Rig, now: number, leaseUntil: number): Promise<Set<string>> => {
-  const handed = (await Promise.all([1, 2, 3].map(() => leaseDuePolls(rig.watched.db, { now, leaseUntil, limit: rig.random.between(1, 4) })))).flat();
-  handed.push(...await leaseDuePolls(rig.watched.db, { now, leaseUntil, limit: 500 }));
+  const lease = createPollLeaser(rig.watched.db);
+  const handed = (await Promise.all([1, 2, 3].map(() => lease({ now, leaseUntil, limit: rig.random.between(1, 4) })))).flat();
+  handed.push(...await lease({ now, leaseUntil, limit: 500 }));
   const keys = handed.map((claim) => claim.attemptKey);
   if (new Set(keys).size < keys.length) rig.report('a poll is handed out once under a lease', keys.join(' '));
   return new Set(keys);

@@ -1,0 +1,87 @@
+/** A mistake, as a change of the product's own text: each file, what stands there, and what is put in its place. */
+export interface Mistake { name: string; patches: readonly { file: string; find: string; put: string }[] }
+
+/** One reported fault, the test that shows how the product behaves, and a mistake under which that test fails. */
+export interface Row { fault: number; behaviour: string; file: string; mistake: Mistake }
+
+const one = (name: string, file: string, find: string, put: string): Mistake => ({ name, patches: [{ file, find, put }] });
+const row = (fault: number, behaviour: string, file: string, mistake: Mistake): Row => ({ fault, behaviour, file: `test/faults/${file}.test.ts`, mistake });
+
+const DOMAIN = 'shared/domain';
+const TWILIO = 'shared/transports/twilio';
+
+/** Two workers may start one attempt: the ledger no longer refuses the second. */
+const STARTED_TWICE: Mistake = {
+  name: 'an attempt that is under way may be started again', patches: [
+    { file: `${DOMAIN}/submissions.ts`, find: "if (attempt.state === 'submitting' || attempt.state === 'submitted' || attempt.state === 'submitted_unknown') return 'already_started';", put: '' },
+    { file: `${DOMAIN}/submissions.ts`, find: "if (attempt.state !== 'queued' || state.closed", put: "if (!['queued', 'submitting', 'submitted'].includes(attempt.state) || state.closed" },
+  ],
+};
+const QUEUED_FORGOTTEN = { file: `${DOMAIN}/lifecycle.ts`, find: "attempt.state === 'queued' ? attempt.requeueAt : null,", put: '' };
+
+/** The faults of the list, each with its test and a mistake that the test finds. Fault 8 is missing: its test comes with the suppression list. */
+export const FAULTS: readonly Row[] = [
+  row(1, 'The answer to a submit is lost: unknown, exactly one POST', 'ambiguity', one('sending again on unknown', `${DOMAIN}/submissions.ts`,
+    'return attempt.state === \'submitting\' ? outcomeUnknown(work, attempt, result.reason) : late(work, attempt, result);', 'return notProcessed(work, attempt, result.reason, null);')),
+  row(2, 'A reset before the message was written: tried again; after it: looked for', 'ambiguity', one('a reset before the message counts as unknown', 'shared/transports/smtp/submit.ts',
+    "return { kind: 'deferred', reason: progress === 'connecting' ? 'connection_refused' : 'reset_before_write', retryAfterMs: null };", "return { kind: 'unknown', reason: 'lost_response' };")),
+  row(2, 'A reset before the message was written: tried again; after it: looked for', 'ambiguity', one('a reset after the request counts as not sent', 'shared/transports/http/error-meaning.ts',
+    "return { kind: 'unknown', reason: outcome.reason };", "return { kind: 'deferred', reason: 'reset_before_write', retryAfterMs: null };")),
+  row(3, 'The connection drops after the DATA dot: unknown, one message in the mailbox', 'ambiguity', one('what is lost after the dot counts as not sent', 'shared/transports/smtp/submit.ts',
+    "if (progress === 'dot') {", "if (progress === ('never' as string)) {")),
+  row(4, 'A send call never returns: its own limit ends it, the slot is free, the attempt unknown', 'ambiguity', one('a call has no limit', 'shared/transports/http/exchange.ts',
+    "setTimeout(() => failWith('request_timeout'), limitMs)", "setTimeout(() => failWith('request_timeout'), limitMs * 1_000)")),
+  row(5, 'A provider answers 5xx and sends all the same: found by our own reference', 'ambiguity', one('5xx counts as refused', 'shared/transports/http/error-meaning.ts',
+    'if (httpStatus >= 500) return AMBIGUOUS;', 'if (httpStatus >= 500) return REFUSED;')),
+  row(6, '404 a few times, then delivered: delivered', 'status', one('a 404 ends the attempt', `${DOMAIN}/observations.ts`,
+    "case 'not_found': return observed(", "case 'not_found': if (isReconciling(attempt)) return work.emit({ kind: 'AttemptUndelivered', details: { attempt: key, source: 'poll', reason: 'not_found' } }); return observed(")),
+  row(7, 'A 404 within the grace is pending, not failed', 'status', one('a 404 is read as a refusal', `${TWILIO}/read-status.ts`,
+    "if (outcome.kind !== 'read') return outcome;", "if (outcome.kind === 'not_found') return { kind: 'observed', outcome: 'rejected', reason: 'refused_by_provider' };\n  if (outcome.kind !== 'read') return outcome;")),
+  row(9, '*sending* after *sent* is ignored, and kept as evidence', 'status', one('a status may fall', `${DOMAIN}/evolve-attempt.ts`,
+    'before !== undefined && RANK[before] > RANK[now] ? before : now', 'now')),
+  row(10, 'Every end has a reason, which says whether the provider said it or we failed', 'status', one('every reason is laid at our own door', 'shared/ledger/rows.ts',
+    'attempt.reason ? reasonBy(attempt.reason) : null', "attempt.reason ? (reasonBy(attempt.reason), 'tocsin') : null")),
+  row(10, 'Every end has a reason, which says whether the provider said it or we failed', 'status', {
+    name: 'an end without a code has no reason', patches: [
+      { file: `${TWILIO}/status-table.ts`, find: "undelivered: { outcome: 'undelivered', reason: 'carrier_failed' }", put: "undelivered: { outcome: 'undelivered', reason: null }" },
+      { file: `${DOMAIN}/observations.ts`, find: "reason: reason ?? 'carrier_failed' } });\n    case 'rejected'", put: "reason: reason as never } });\n    case 'rejected'" }],
+  }),
+  row(11, '*failed* is never shown as delivered', 'status', one('failed is in the table as delivered', `${TWILIO}/status-table.ts`,
+    "failed: { outcome: 'rejected', reason: 'refused_by_provider' }", "failed: { outcome: 'delivered', reason: null }")),
+  row(12, 'A temporary carrier error is tried again, undelivered is the end', 'status', one('a full queue counts as refused', `${TWILIO}/error-table.ts`,
+    "30001: { class: 'deferred', reason: 'quota_exhausted' }", "30001: { class: 'rejected', reason: 'quota_exhausted' }")),
+  row(13, 'A landline: one POST, the email at once, no error of ours', 'status', one('a landline is tried again', `${TWILIO}/error-table.ts`,
+    "21614: { class: 'rejected', reason: 'invalid_destination' }", "21614: { class: 'deferred', reason: 'invalid_destination' }")),
+  row(14, 'The fallback is not held up by *sent*', 'status', one('what is accepted is waited for', `${DOMAIN}/escalation.ts`,
+    '.escalateWhen.includes(evidenceClass(attempt));', ".escalateWhen.includes(evidenceClass(attempt)) && evidenceClass(attempt) !== 'accepted';")),
+  row(20, 'Killed between the database write and the enqueue: sent all the same', 'queues', {
+    name: 'the enqueue is kept in memory', patches: [
+      { file: 'shared/ledger/rows.ts', find: 'outbox: enqueues.map(outboxRow(after.eventId)),', put: 'outbox: before.version === 0 ? [] : enqueues.map(outboxRow(after.eventId)),' }, QUEUED_FORGOTTEN],
+  }),
+  row(21, 'A job that is delivered several times: never none, never two', 'queues', STARTED_TWICE),
+  row(22, 'A job swallowed by its own id is enqueued anew', 'queues', one('a requeue keeps its id', `${DOMAIN}/lifecycle.ts`,
+    'attempt.requeues === 0 ? attempt.generation : attempt.generation + 1', 'attempt.generation')),
+  row(23, 'The queue restarts while all is idle: overdue polls within seconds', 'queues', one('no heartbeat beside the schedulers', 'services/coordinator/heartbeat.ts',
+    'if (!silent && !overdue && !settings.pollsHere()) return;', 'return;')),
+  row(24, 'The queue is flushed: rebuilt from Postgres', 'queues', { name: 'recovery skips what is queued', patches: [QUEUED_FORGOTTEN] }),
+  row(25, 'An error of the queue is never read as a duplicate', 'queues', one('a failed enqueue counts as done', 'shared/delivery/relay.ts',
+    '.map((row) => jobOf(row, now)))));', '.map((row) => jobOf(row, now))).catch(() => undefined)));')),
+  row(26, 'A replay races a live worker: one provider call', 'queues', STARTED_TWICE),
+  row(26, 'A replay races a live worker: one provider call', 'queues', one('a live attempt may be retried', `${DOMAIN}/retry.ts`,
+    "hasFailed(attempt) ? null : isLive(attempt) ? 'still_live' : 'not_failed'", "isLive(attempt) || hasFailed(attempt) ? null : 'not_failed'")),
+  row(27, 'A lost lock runs a job again: one POST', 'lost-lock', STARTED_TWICE),
+  row(28, 'A restart in the waiting window: on time all the same', 'queues', one('the next poll is kept in memory', 'shared/ledger/rows.ts',
+    'next_poll_at: toTimestampOrNull(attempt.nextPollAt),', 'next_poll_at: null,')),
+  row(29, 'A permanent 4xx makes one attempt', 'status', one('an unknown 4xx is tried again', 'shared/transports/http/error-meaning.ts',
+    "export const REFUSED: ErrorMeaning = { class: 'rejected',", "export const REFUSED: ErrorMeaning = { class: 'deferred',")),
+  row(30, 'All providers down, then up: the next job works without a restart', 'queues', one('a connection that failed keeps its slot', 'shared/transports/smtp/pool.ts',
+    'freeSlot();\n        throw failure;', 'throw failure;')),
+  row(31, '25,000 outstanding polls stay under the provider\'s rate', 'poll-rate', one('a second coordinator spends the budget again', 'shared/ledger/lease-polls.ts',
+    'SET paid_until = b.paid_until +', 'SET paid_until = p.paid_until + 0 *')),
+  row(31, '25,000 outstanding polls stay under the provider\'s rate', 'poll-rate', one('oldest first, whatever the deadline', 'shared/ledger/lease-polls.ts',
+    'ORDER BY a.decision_deadline_at LIMIT', 'ORDER BY a.attempt_key LIMIT')),
+];
+
+/** The rows as docs/faults.md shows them. */
+export const markdownTable = (): string => ['| Fault | Behaviour | Test | Found when it is planted |', '|---|---|---|---|',
+  ...FAULTS.map(({ fault, behaviour, file, mistake }) => `| ${fault} | ${behaviour} | \`${file.replace('test/faults/', '')}\` | ${mistake.name} |`)].join('\n');
