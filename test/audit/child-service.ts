@@ -13,6 +13,8 @@ export interface ServiceSettings {
   env: Record<string, string>;
   /** Everything the process says goes there. */
   logPath: string;
+  /** Where the program's sources are: a changed copy of the repository. */
+  root?: string;
   /** Finds in a line of its output that it is ready, and what it says about itself; null where the line says nothing of that. */
   readyIn: (line: string) => Record<string, unknown> | null;
 }
@@ -43,7 +45,7 @@ const alive = new Set<ChildService>();
 
 /** Starts one program of the product as a process of its own. */
 export const startService = (settings: ServiceSettings): ChildService => {
-  const child = spawn(process.execPath, ['--import', 'tsx', settings.program], { cwd: ROOT, env: { ...inherited(), ...settings.env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, ['--import', 'tsx', settings.program], { cwd: settings.root ?? ROOT, env: { ...inherited(), ...settings.env }, stdio: ['ignore', 'pipe', 'pipe'] });
   const note = (line: string): void => appendFileSync(settings.logPath, `${line}\n`);
   note(`--- ${settings.name} pid ${child.pid} ${new Date().toISOString()} ${settings.env['TOCSIN_KILL_AT'] ?? ''}`);
   createInterface({ input: child.stderr }).on('line', note);

@@ -58,6 +58,12 @@ describe('The auditor', () => {
     expect(misreported(evidence({ attempt: 'submitted_unknown', entries: [started(1)], provider: [received()] }))).toEqual([]);
   });
 
+  test('believes a provider that took a message and refused it later, and no refusal at once of what was taken', () => {
+    const refused = (source: 'submit' | 'poll'): LedgerEntry => entry(2, { kind: 'AttemptSuppressed', details: { attempt: KEY, source, reason: 'opted_out' } });
+    expect(misreported(evidence({ attempt: 'suppressed', entries: [started(1), refused('poll')], provider: [received()] }))).toEqual([]);
+    expect(kinds(misreported(evidence({ attempt: 'suppressed', entries: [started(1), refused('submit')], provider: [received()] })))).toEqual(['misreported']);
+  });
+
   test('finds a state that is not the fold of its entries', () => {
     expect(kinds(foldErrors(evidence({ entries: [closed(1)] })))).toEqual(['fold']);
     expect(foldErrors(evidence({ entries: [closed(1)], state: { version: 1, closed: { reason: 'taken', at: 100 } } }))).toEqual([]);

@@ -71,6 +71,9 @@ export const pendingPastExpiry = (evidence: Evidence, now: number, slackMs: numb
 };
 
 const NEVER_THERE = new Set(['planned', 'queued', 'rejected', 'suppressed', 'cancelled', 'expired', 'render_failed', 'dead_lettered']);
+/** Ended by what a status said later: taken at first, and refused all the same. */
+const refusedLater = (key: string, { notification: { entries } }: Evidence): boolean => entries.some(({ attemptKey, stamped: { transition } }) =>
+  attemptKey === key && (transition.kind === 'AttemptRejected' || transition.kind === 'AttemptSuppressed') && transition.details.source !== 'submit');
 const WAS_THERE = new Set(['submitted', 'delivered', 'undelivered']);
 
 /** Ledger and provider tell different stories: sent without a started submission, called failed though taken, or the other way round. */
@@ -80,7 +83,7 @@ export const misreported = (evidence: Evidence): Finding[] => {
   const startsOf = (key: string | null): number => notification.entries.filter((entry) => entry.kind === 'SubmissionStarted' && entry.attemptKey === key).length;
   const keys = [...new Set(provider.map((receipt) => receipt.attemptKey))];
   return [
-    ...attempts.filter((attempt) => NEVER_THERE.has(attempt.state) && acceptedOf(attempt.attemptKey)).map((attempt) => finding('misreported', evidence, `${attempt.attemptKey} is ${attempt.state}, but the provider took it`)),
+    ...attempts.filter((attempt) => NEVER_THERE.has(attempt.state) && acceptedOf(attempt.attemptKey) && !refusedLater(attempt.attemptKey, evidence)).map((attempt) => finding('misreported', evidence, `${attempt.attemptKey} is ${attempt.state}, but the provider took it`)),
     ...attempts.filter((attempt) => WAS_THERE.has(attempt.state) && !acceptedOf(attempt.attemptKey)).map((attempt) => finding('misreported', evidence, `${attempt.attemptKey} is ${attempt.state}, but the provider never took it`)),
     ...keys.filter((key) => provider.filter((receipt) => receipt.attemptKey === key).length > startsOf(key)).map((key) => finding('misreported', evidence, `${key} reached the provider more often than submissions were started`)),
   ];

@@ -1,0 +1,54 @@
+import { flushQueues } from '../audit/fleet-audit.ts';
+import type { Surroundings } from '../audit/surroundings.ts';
+import { until } from '../audit/waiting.ts';
+import type { ChaosDatabase } from './chaos-database.ts';
+import type { ProcessFault, WorldFault } from './chaos-plan.ts';
+import type { Supervisor } from './supervisor.ts';
+import { takeAway } from './tell-sandbox.ts';
+
+export interface Faults {
+  /** At once, or as soon as its victim has work in hand again: on a busy machine a kill of what is not yet up would show nothing. */
+  onProcess: (fault: ProcessFault) => void;
+  /** Resolves once no fault of a process waits any more. */
+  processesDone: () => Promise<void>;
+  /** Resolves once it is over. */
+  onWorld: (fault: WorldFault) => Promise<void>;
+  /** Of what services stand on; kills and stops are counted by the supervisor. `missed`: its victim did not come up in time. */
+  counts: { restarts: number; flushes: number; outages: number; missed: number };
+}
+
+/** Makes planned faults happen; none of a process after `lastMs`, in ms from now. */
+export const makeFaults = ({ around, database, supervisor }: { around: Surroundings; database: ChaosDatabase; supervisor: Supervisor }, lastMs: number): Faults => {
+  const endsAt = performance.now() + lastMs;
+  const lanes = new Map<string, Promise<void>>();
+  const make = async (fault: ProcessFault): Promise<void> => {
+    const { slot } = fault;
+    const busy = await until('a victim', () => Promise.resolve(supervisor.isBusy(slot) ? true : null), { withinMs: Math.max(0, endsAt - performance.now()), everyMs: 50 }).catch(() => false);
+    const happened = busy && (fault.kind === 'kill' ? supervisor.kill(slot, fault.then) : supervisor.stop(slot, fault.forMs));
+    counts.missed += happened ? 0 : 1;
+  };
+  const counts = { restarts: 0, flushes: 0, outages: 0, missed: 0 };
+  return {
+    counts,
+    onProcess: (fault) => {
+      const lane = `${fault.slot.service}.${fault.slot.copy}`;
+      lanes.set(lane, (lanes.get(lane) ?? Promise.resolve()).then(() => make(fault)));
+    },
+    processesDone: async () => { await Promise.all(lanes.values()); },
+    onWorld: async (fault) => {
+      switch (fault.kind) {
+        case 'database':
+          await database.restart();
+          counts.restarts += 1;
+          return;
+        case 'flush':
+          await flushQueues(around, { databaseUrl: database.url }, () => undefined);
+          counts.flushes += 1;
+          return;
+        case 'outage':
+          counts.outages += 1;
+          await takeAway(around, fault);
+      }
+    },
+  };
+};
