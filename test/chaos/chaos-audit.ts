@@ -28,6 +28,7 @@ export interface ChaosSources { around: Surroundings; database: ChaosDatabase; s
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const VERIFY_WITHIN_MS = 300_000;
+const NONE: PhaseCount = { phase: '', accepted: 0, ended: 0, settled: 0, sms: 0, email: 0, unreached: 0, statuses: {} };
 
 /** The product's own `ledger verify`, from unchanged sources: exit code and what it said. */
 const verifyLedger = (env: Record<string, string>): Promise<{ code: number; said: string }> => new Promise((resolve) => {
@@ -49,7 +50,7 @@ export const auditChaos = async ({ around, database, supervisor, client, faults 
   const codes = await supervisor.end();
   const verified = await verifyLedger({ ...around.env, CHECKPOINT_FILE: join(around.folder, 'checkpoints.coordinator.1.jsonl') });
   const submitting = diedSubmitting(supervisor.deaths, result.ledger);
-  const { phase: _phase, statuses = {}, ...counted } = result.phases[0] ?? { phase: '', accepted: 0, ended: 0, settled: 0, sms: 0, email: 0, unreached: 0 };
+  const { accepted, ended, settled, sms, email, unreached, statuses } = result.phases[0] ?? NONE;
   const { closed, paused, repeats } = client.counts();
   const findings: ChaosFinding[] = [
     ...result.findings, ...startedWhilePaused(result.ledger), ...receivedWhilePaused(lines, provider), ...wronged(lines),
@@ -62,7 +63,7 @@ export const auditChaos = async ({ around, database, supervisor, client, faults 
     findings, statuses, verified: verified.said, slowestStartMs: result.slowestStartMs, latestClaimMs: result.deadlineClaims.worstLateMs,
     killsBy: supervisor.deaths.reduce<Record<string, number>>((by, { service, point }) => ({ ...by, [point ?? `${service}, at random`]: (by[point ?? `${service}, at random`] ?? 0) + 1 }), {}),
     counts: {
-      ...counted, closed, paused, repeats, kills: supervisor.deaths.length, submitting: submitting.kills, submittingAttempts: submitting.attempts,
+      accepted, ended, settled, sms, email, unreached, closed, paused, repeats, kills: supervisor.deaths.length, submitting: submitting.kills, submittingAttempts: submitting.attempts,
       atPoints: supervisor.deaths.filter(({ point }) => point !== null).length, stops: supervisor.counts.stops, abandoned: entriesOf(result.ledger, 'SubmissionAbandoned'), ...faults,
     },
   };

@@ -67,7 +67,9 @@ export const startChaosDatabase = async (around: Surroundings): Promise<ChaosDat
   const restart = async (): Promise<void> => {
     await endAtOnce(postgres.pid, dataDir);
     await brokenConstraints();
-    postgres = await startEmbeddedPostgres({ dataDir, log: () => undefined, port: Number(new URL(url).port) });
+    const start = () => startEmbeddedPostgres({ dataDir, log: () => undefined, port: Number(new URL(url).port) });
+    // A busy machine may keep it from answering in its own time.
+    postgres = await until('Postgres', () => start().catch(() => null), { withinMs: 120_000, everyMs: 500 });
   };
   return {
     url, brokenConstraints,

@@ -46,10 +46,21 @@ const LAST_FAULT_SHARE = 1.3;
 /** A busy machine ends later what it ends; only the waiting is more patient then, never a finding. */
 const PATIENCE_MS = 90_000;
 
-let abandonRun: () => Promise<void> = () => Promise.resolve();
+/** Keeps what runs from starting anything more. */
+let stopParts: () => void = () => undefined;
+let folderOfRun: string | null = null;
+
+const endRun = async (folder: string, keep: boolean): Promise<void> => {
+  stopParts();
+  stopParts = () => undefined;
+  await cleanUp();
+  if (!keep) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+};
 
 /** Ends a run from outside: nothing is started any more, no process and no folder stays. */
-export const abandonChaos = (): Promise<void> => abandonRun();
+export const abandonChaos = async (): Promise<void> => {
+  if (folderOfRun !== null) await endRun(folderOfRun, false);
+};
 
 interface Parts { settings: ChaosSettings; plan: ChaosPlan; around: Surroundings; database: ChaosDatabase; supervisor: Supervisor; client: NoticeClient }
 
@@ -105,9 +116,9 @@ const openParts = async (settings: ChaosSettings, folder: string): Promise<Parts
   };
   const supervisor = startSupervisor({ folder, env, ...(root === undefined ? {} : { root }) });
   const withEnv = { ...around, env };
-  abandonRun = async () => { supervisor.abandon(); await cleanUp(); await rm(folder, { recursive: true, force: true, maxRetries: 5 }); };
-  await Promise.all([supervisor.whenUp(), tellScripts(around, plan)]);
   const client = openNoticeClient({ receiptsPath: around.receiptsPath, apiKey, seed: settings.seed, urls: supervisor.intakeUrls });
+  stopParts = () => { supervisor.abandon(); client.abandon(); };
+  await Promise.all([supervisor.whenUp(), tellScripts(around, plan)]);
   return { settings, plan, around: withEnv, database, supervisor, client };
 };
 
@@ -119,7 +130,7 @@ const openParts = async (settings: ChaosSettings, folder: string): Promise<Parts
 export const runChaos = async (given: ChaosSettings): Promise<ChaosReport> => {
   const settings = { ...given, say: (line: string) => given.say(`${given.backend}: ${line}`) };
   const folder = await mkdtemp(join(tmpdir(), 'tocsin-chaos-'));
-  abandonRun = async () => { await cleanUp(); await rm(folder, { recursive: true, force: true, maxRetries: 5 }); };
+  folderOfRun = folder;
   let kept = settings.keep;
   try {
     const parts = await openParts(settings, folder);
@@ -131,9 +142,8 @@ export const runChaos = async (given: ChaosSettings): Promise<ChaosReport> => {
     kept ||= settings.plant === null && audit.findings.length > 0;
     return { ...audit, backend: settings.backend, seed: settings.seed, digest: parts.plan.digest, plant: settings.plant?.name ?? null, folder, kept };
   } finally {
-    await cleanUp();
-    if (!kept) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-    abandonRun = () => Promise.resolve();
+    await endRun(folder, kept);
+    folderOfRun = null;
   }
 };
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import { createGate } from '../../services/coordinator/gate.ts';
 import type { ReceiptLine } from '../audit/ticket-client.ts';
 import type { ClientAct, PlannedNotice } from './chaos-plan.ts';
 
@@ -17,16 +18,24 @@ export interface NoticeClient {
   send: (notice: PlannedNotice, index: number) => void;
   /** Resolves once everything that was begun is answered and done. */
   allDone: () => Promise<void>;
+  /** Nothing is asked or noted any more: the run was given up. */
+  abandon: () => void;
   counts: () => { begun: number; answered: number; closed: number; paused: number; resumed: number; repeats: number };
 }
 
 export interface NoticeClientSettings { receiptsPath: string; apiKey: string; seed: number; urls: () => string[] }
 
-const ANSWER_WITHIN_MS = 5_000;
-const LONGEST_RETRY_MS = 2_000;
+const ANSWER_WITHIN_MS = 12_000;
+const LONGEST_RETRY_MS = 4_000;
+/** More at once would be a flood that a busy machine answers to nobody in time. */
+const MOST_AT_ONCE = 64;
 const PHASE = 'chaos';
 
 interface Answer { json: Record<string, unknown>; httpStatus: number; by: string; tries: number }
+
+class AbandonedError extends Error {
+  override readonly name = 'AbandonedError';
+}
 
 const bodyOf = ({ sms, email }: PlannedNotice, index: number): object => ({
   purpose: 'game-support-urgent',
@@ -45,8 +54,24 @@ export const openNoticeClient = ({ receiptsPath, apiKey, seed, urls }: NoticeCli
   const tally = { begun: 0, answered: 0, closed: 0, paused: 0, resumed: 0, repeats: 0 };
   const open = new Set<Promise<void>>();
   let turn = 0;
-  let writing: Promise<void> = Promise.resolve();
-  const note = (line: NoticeLine): Promise<void> => (writing = writing.then(() => appendFile(receiptsPath, `${JSON.stringify(line)}\n`)));
+  let over = false;
+  const gate = createGate(MOST_AT_ONCE);
+  // What is noted while the file is written to goes out in one piece after that.
+  let pending = '';
+  let writing: Promise<void> | null = null;
+  const flush = async (): Promise<void> => {
+    while (pending !== '') {
+      const text = pending;
+      pending = '';
+      await appendFile(receiptsPath, text);
+    }
+    writing = null;
+  };
+  const note = (line: NoticeLine): Promise<void> => {
+    if (over) return Promise.resolve();
+    pending += `${JSON.stringify(line)}\n`;
+    return (writing ??= flush());
+  };
   const nextUrl = (): string | undefined => {
     const all = urls();
     turn += 1;
@@ -72,7 +97,8 @@ export const openNoticeClient = ({ receiptsPath, apiKey, seed, urls }: NoticeCli
   };
   const untilAnswered = async (path: string, headers: Record<string, string>, body: object): Promise<Answer> => {
     for (let tries = 1; ; tries += 1) {
-      const answer = await attempt(path, headers, body);
+      if (over) throw new AbandonedError('the run was given up');
+      const answer = await gate(() => attempt(path, headers, body));
       if (answer) return { ...answer, tries };
       tally.repeats += 1;
       await pause(Math.min(LONGEST_RETRY_MS, 50 * 2 ** Math.min(tries, 6)));
@@ -117,13 +143,16 @@ export const openNoticeClient = ({ receiptsPath, apiKey, seed, urls }: NoticeCli
   return {
     send: (notice, index) => {
       tally.begun += 1;
-      const work = sendOne(notice, index).finally(() => open.delete(work));
+      const work = sendOne(notice, index).catch((error: unknown) => {
+        if (!(error instanceof AbandonedError)) throw error;
+      }).finally(() => open.delete(work));
       open.add(work);
     },
     allDone: async () => {
       while (open.size > 0) await Promise.all([...open]);
-      await writing;
+      await gate.idle();
     },
+    abandon: () => { over = true; },
     counts: () => ({ ...tally }),
   };
 };

@@ -73,7 +73,7 @@ export const startSupervisor = (settings: SupervisorSettings): Supervisor => {
     armed.delete(name);
     const { program, env } = PROGRAMS[slot.service];
     const process = startService({
-      name, program, logPath: logPathOf(name), readyIn: startedEvent, ...(settings.root === undefined ? {} : { root: settings.root }),
+      name, program, logPath: logPathOf(name), readyIn: startedEvent, apart: true, ...(settings.root === undefined ? {} : { root: settings.root }),
       env: {
         ...settings.env, ...env, CHECKPOINT_FILE: join(settings.folder, `checkpoints.${name}.jsonl`),
         ...(kill ? { TOCSIN_KILL_AT: `${kill.point}:${kill.pass}` } : {}),
