@@ -42,6 +42,8 @@ describe('The auditor', () => {
     expect(kinds(startedLate(evidence({ entries: [started(1, 10_000)] })))).toEqual(['started_late']);
     expect(kinds(startedLate(evidence({ entries: [closed(1), started(2)] })))).toEqual(['started_late']);
     expect(kinds(startedLate(evidence({ provider: [received({ receivedAt: 2_001 })], closedAt: 2_000 })))).toEqual(['started_late']);
+    const unknown = entry(2, { kind: 'SubmissionOutcomeUnknown', details: { attempt: KEY, submission: 1, reason: 'request_timeout', next_poll_at: null } });
+    expect(startedLate(evidence({ entries: [started(1), unknown, closed(3)], provider: [received({ receivedAt: 2_001 })], closedAt: 2_000 }))).toEqual([]);
     expect(startedLate(evidence({ entries: [started(1), closed(2)], provider: [received({ receivedAt: 1_999 })], closedAt: 2_000 }))).toEqual([]);
   });
 

@@ -53,7 +53,7 @@ export const auditChaos = async ({ around, database, supervisor, client, faults 
   const { accepted, ended, settled, sms, email, unreached, statuses } = result.phases[0] ?? NONE;
   const { closed, paused, repeats } = client.counts();
   const findings: ChaosFinding[] = [
-    ...result.findings, ...startedWhilePaused(result.ledger), ...receivedWhilePaused(lines, provider), ...wronged(lines),
+    ...result.findings, ...startedWhilePaused(result.ledger), ...receivedWhilePaused(lines, provider, result.ledger), ...wronged(lines),
     ...constraintFindings(await database.brokenConstraints()), ...await loggedFaults(supervisor.logPaths),
     ...supervisor.collapses.map((detail): ChaosFinding => ({ kind: 'collapsed', eventId: null, detail })),
     ...Object.entries(codes).filter(([, code]) => code !== 0).map(([name, code]): ChaosFinding => ({ kind: 'collapsed', eventId: null, detail: `${name} stopped with ${String(code)} when asked to` })),

@@ -1,4 +1,5 @@
 import { flushQueues } from '../audit/fleet-audit.ts';
+import { ask } from '../audit/ledger-reader.ts';
 import type { Surroundings } from '../audit/surroundings.ts';
 import { until } from '../audit/waiting.ts';
 import type { ChaosDatabase } from './chaos-database.ts';
@@ -17,13 +18,24 @@ export interface Faults {
   counts: { restarts: number; flushes: number; outages: number; missed: number };
 }
 
+const MID_CALL_WITHIN_MS = 4_000;
+/** Whether a submission that this worker started is under way. The name is ours: a word and a number. */
+const underWay = (actor: string): string => `SELECT 1 FROM attempt a JOIN ledger_entry e ON e.event_id = a.event_id AND e.attempt_key = a.attempt_key
+  WHERE a.state = 'submitting' AND e.kind = 'SubmissionStarted' AND e.actor = '${actor}' LIMIT 1`;
+
 /** Makes planned faults happen; none of a process after `lastMs`, in ms from now. */
 export const makeFaults = ({ around, database, supervisor }: { around: Surroundings; database: ChaosDatabase; supervisor: Supervisor }, lastMs: number): Faults => {
   const endsAt = performance.now() + lastMs;
   const lanes = new Map<string, Promise<void>>();
+  /** Waits a little for a submission of that worker; where none comes it is killed all the same. */
+  const untilInMidCall = async ({ service, copy }: ProcessFault['slot']): Promise<void> => {
+    const actor = `delivery-${service}-${supervisor.pidOf({ service, copy })}`;
+    await until('a submission', async () => ((await ask(database.url, underWay(actor)).catch(() => [])).length > 0 ? true : null), { withinMs: MID_CALL_WITHIN_MS, everyMs: 50 }).catch(() => false);
+  };
   const make = async (fault: ProcessFault): Promise<void> => {
     const { slot } = fault;
     const busy = await until('a victim', () => Promise.resolve(supervisor.isBusy(slot) ? true : null), { withinMs: Math.max(0, endsAt - performance.now()), everyMs: 50 }).catch(() => false);
+    if (busy && fault.kind === 'kill' && fault.inMidCall) await untilInMidCall(slot);
     const happened = busy && (fault.kind === 'kill' ? supervisor.kill(slot, fault.then) : supervisor.stop(slot, fault.forMs));
     counts.missed += happened ? 0 : 1;
   };

@@ -32,9 +32,10 @@ describe('The audit of a chaos run', () => {
   it('finds a message that arrived while paused with nothing in flight', () => {
     const held = { kind: 'paused' as const, eventId: EVENT, inFlight: false, at: 1_000 };
     const letGo = { kind: 'resuming' as const, eventId: EVENT, at: 2_000 };
-    expect(receivedWhilePaused([held], [received(1_500)])).toMatchObject([{ kind: 'started_paused', eventId: EVENT }]);
-    expect(receivedWhilePaused([held, letGo], [received(2_500)])).toEqual([]);
-    expect(receivedWhilePaused([{ ...held, inFlight: true }], [received(1_500)])).toEqual([]);
+    expect(receivedWhilePaused([held], [received(1_500)], ledger())).toMatchObject([{ kind: 'started_paused', eventId: EVENT }]);
+    expect(receivedWhilePaused([held, letGo], [received(2_500)], ledger())).toEqual([]);
+    expect(receivedWhilePaused([{ ...held, inFlight: true }], [received(1_500)], ledger())).toEqual([]);
+    expect(receivedWhilePaused([held], [received(1_500)], ledger(started(1), answered(2)))).toEqual([]);
   });
 
   it('counts a kill as one in the middle of a submission only where the killed process had started it and nothing was said of it before', () => {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Finding } from '../audit/findings.ts';
+import { wasUnknownBy } from '../audit/findings.ts';
 import type { LedgerEntry, LedgerReading } from '../audit/ledger-reader.ts';
 import { partsOf } from '../audit/sandbox-log.ts';
 import type { ProviderReceipt } from '../audit/sandbox-log.ts';
@@ -23,13 +24,15 @@ export const startedWhilePaused = (ledger: LedgerReading): ChaosFinding[] => gro
 });
 
 /** A message that reached the provider after a pause with nothing in flight, and before the client asked to resume. */
-export const receivedWhilePaused = (lines: readonly NoticeLine[], provider: readonly ProviderReceipt[]): ChaosFinding[] => {
+export const receivedWhilePaused = (lines: readonly NoticeLine[], provider: readonly ProviderReceipt[], ledger: LedgerReading): ChaosFinding[] => {
+  const entries = new Map(ledger.notifications.map((notification) => [notification.eventId, notification.entries]));
   const resumes = new Map(lines.flatMap((line) => (line.kind === 'resuming' ? [[line.eventId, line.at] as const] : [])));
   const pauses = new Map(lines.flatMap((line) => (line.kind === 'paused' && !line.inFlight ? [[line.eventId, line.at] as const] : [])));
   return provider.flatMap((receipt): ChaosFinding[] => {
     const eventId = partsOf(receipt.attemptKey)?.eventId ?? '';
     const from = pauses.get(eventId);
     if (from === undefined || receipt.receivedAt <= from || receipt.receivedAt >= (resumes.get(eventId) ?? Infinity)) return [];
+    if (wasUnknownBy(entries.get(eventId) ?? [], receipt.attemptKey, from)) return [];
     return [{ kind: 'started_paused', eventId, detail: `${receipt.channel} reached the provider while paused with nothing in flight` }];
   });
 };

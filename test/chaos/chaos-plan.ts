@@ -11,8 +11,8 @@ export interface Slot { service: ServiceName; copy: 1 | 2 }
 
 /** Instants in ms from the first notification on. */
 export type ProcessFault =
-  /** kill -9, whatever it is doing; its successor dies by itself where `then` says, and only that one's successor lives on. */
-  | { kind: 'kill'; atMs: number; slot: Slot; then: { point: FaultPoint; pass: number } | null }
+  /** kill -9, whatever it is doing, or (`inMidCall`) as soon as a submission of it is under way; its successor dies by itself where `then` says, and only that one's successor lives on. */
+  | { kind: 'kill'; atMs: number; slot: Slot; inMidCall: boolean; then: { point: FaultPoint; pass: number } | null }
   | { kind: 'stop'; atMs: number; slot: Slot; forMs: number };
 export type OutageKind = 'refuse' | 'hang' | 'error500' | 'closed';
 export type WorldFault =
@@ -42,7 +42,7 @@ const POINTS: Record<ServiceName, readonly FaultPoint[]> = {
 };
 const VICTIMS: readonly ServiceName[] = ['sms', 'sms', 'sms', 'sms', 'sms', 'email', 'email', 'email', 'coordinator', 'coordinator', 'intake'];
 /** Under the full load, some thousand a run; a small run has fewer faults of each kind, but the same kinds. */
-const PROCESS_FAULT_EVERY_MS = 4_500;
+const PROCESS_FAULT_EVERY_MS = 5_000;
 const KILL_SHARE = 0.75;
 
 const clamp = (value: number, least: number, most: number): number => Math.min(most, Math.max(least, value));
@@ -56,7 +56,7 @@ const planProcessFaults = (random: Seeded, durationMs: number): ProcessFault[] =
     const slot: Slot = { service, copy: random.chance(0.5) ? 1 : 2 };
     if (faults.length > 0 && random.chance(KILL_SHARE)) {
       const then = random.chance(0.85) ? { point: random.pick(POINTS[service]), pass: random.pick([1, 1, 2, 4]) } : null;
-      faults.push({ kind: 'kill', atMs: Math.round(atMs), slot, then });
+      faults.push({ kind: 'kill', atMs: Math.round(atMs), slot, inMidCall: random.chance(0.75) && (service === 'sms' || service === 'email'), then });
     } else {
       const [least, most] = faults.length === 0 || random.chance(0.4) ? LONG_STOP_MS : SHORT_STOP_MS;
       faults.push({ kind: 'stop', atMs: Math.round(atMs), slot, forMs: random.between(least, most) });

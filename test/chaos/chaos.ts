@@ -8,6 +8,7 @@ import { cleanUp } from '../audit/child-service.ts';
 import { allEnded, allSettled } from '../audit/ledger-waits.ts';
 import type { BackendName, Surroundings } from '../audit/surroundings.ts';
 import { openSurroundings } from '../audit/surroundings.ts';
+import { until } from '../audit/waiting.ts';
 import type { Mutant } from '../simulation/mutants.ts';
 import type { ChaosAudit } from './chaos-audit.ts';
 import { auditChaos } from './chaos-audit.ts';
@@ -43,6 +44,7 @@ export interface ChaosReport extends ChaosAudit { backend: BackendName; seed: nu
 const PROGRESS_EVERY_MS = 5_000;
 /** Faults of processes that were put off happen at the latest after this multiple of the planned time. */
 const LAST_FAULT_SHARE = 1.3;
+const LAST_KILLS_MS = 8_000;
 /** A busy machine ends later what it ends; only the waiting is more patient then, never a finding. */
 const PATIENCE_MS = 90_000;
 
@@ -93,6 +95,8 @@ const rage = async (parts: Parts, faults: ReturnType<typeof makeFaults>): Promis
 
 /** No more faults: everything comes up again, every client gets its answer, and every notification comes to its end. */
 const calm = async ({ settings, database, supervisor, client }: Parts): Promise<void> => {
+  // What is to die at its point may still pass it, by what the last notifications have left to do.
+  await until('the last kills', () => Promise.resolve(supervisor.hasArmed() ? null : true), { withinMs: LAST_KILLS_MS }).catch(() => false);
   supervisor.disarm();
   await supervisor.whenUp();
   await client.allDone();

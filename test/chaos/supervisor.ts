@@ -23,10 +23,14 @@ export interface Supervisor {
   whenUp: () => Promise<void>;
   /** Whether it has been up for a while, with work in hand, and is not stopped. */
   isBusy: (slot: Slot) => boolean;
+  /** Process id of what runs there; null where nothing does. */
+  pidOf: (slot: Slot) => number | null;
   /** kill -9; false where nothing runs there just now. Its successor is armed with `then`. */
   kill: (slot: Slot, then: { point: FaultPoint; pass: number } | null) => boolean;
   /** SIGSTOP for so long; false where nothing runs there just now. */
   stop: (slot: Slot, forMs: number) => boolean;
+  /** Whether a successor still lives that is to die at its point. */
+  hasArmed: () => boolean;
   /** kill -9 of all that are armed and still live, so that nothing dies by itself any more. */
   disarm: () => void;
   intakeUrls: () => string[];
@@ -47,6 +51,7 @@ const RESTART_AFTER_MS = 300;
 const UP_WITHIN_MS = 300_000;
 /** A worker needs about that long to take up what waited for it. */
 const BUSY_AFTER_MS = 1_500;
+const ARMED_MS = 8_000;
 
 /** Keeps two copies of each service running, as a supervisor would: whatever ends is started again, and killed at the script's word. */
 export const startSupervisor = (settings: SupervisorSettings): Supervisor => {
@@ -102,8 +107,10 @@ export const startSupervisor = (settings: SupervisorSettings): Supervisor => {
     whenUp: async () => { await until('every service to be up', () => Promise.resolve(allUp() ? true : null), { withinMs: UP_WITHIN_MS }); },
     isBusy: (slot) => {
       const one = running(slot);
-      return one !== null && one.isUp && !one.stopped && performance.now() - one.upAt >= BUSY_AFTER_MS;
+      // One that is to die at its point gets the time to come to it.
+      return one !== null && one.isUp && !one.stopped && performance.now() - one.upAt >= (one.point === null ? BUSY_AFTER_MS : ARMED_MS);
     },
+    pidOf: (slot) => running(slot)?.process.pid ?? null,
     kill: (slot, then) => {
       const one = running(slot);
       if (!one) return false;
@@ -120,6 +127,7 @@ export const startSupervisor = (settings: SupervisorSettings): Supervisor => {
       void one.process.pauseFor(forMs).then(() => { one.stopped = false; });
       return true;
     },
+    hasArmed: () => armed.size > 0 || [...held.values()].some((one) => one.point !== null && one.process.isRunning()),
     disarm: () => {
       armed.clear();
       for (const one of held.values()) {
