@@ -36,6 +36,8 @@ export interface ChildService {
   readonly ended: Promise<Ended>;
   isRunning: () => boolean;
   kill: () => Promise<Ended>;
+  /** Sends it a signal, where it still runs. */
+  signal: (name: NodeJS.Signals) => void;
   /** Stops it in its tracks for so long, as a machine that sleeps does. */
   pauseFor: (ms: number) => Promise<void>;
   /** SIGTERM; a kill where that takes too long. */
@@ -110,6 +112,7 @@ export const startService = (settings: ServiceSettings): ChildService => {
   };
   const service: ChildService = {
     name: settings.name, pid: child.pid as number, ready, ended, isRunning, kill,
+    signal: (name) => { if (isRunning()) child.kill(name); },
     pauseFor: async (ms) => {
       child.kill('SIGSTOP');
       await wait(ms);

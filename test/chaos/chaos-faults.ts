@@ -18,7 +18,7 @@ export interface Faults {
   counts: { restarts: number; flushes: number; outages: number; missed: number };
 }
 
-const MID_CALL_WITHIN_MS = 4_000;
+const MID_CALL_WITHIN_MS = 20_000;
 /** Whether a submission that this worker started is under way. The name is ours: a word and a number. */
 const underWay = (actor: string): string => `SELECT 1 FROM attempt a JOIN ledger_entry e ON e.event_id = a.event_id AND e.attempt_key = a.attempt_key
   WHERE a.state = 'submitting' AND e.kind = 'SubmissionStarted' AND e.actor = '${actor}' LIMIT 1`;
@@ -27,17 +27,20 @@ const underWay = (actor: string): string => `SELECT 1 FROM attempt a JOIN ledger
 export const makeFaults = ({ around, database, supervisor }: { around: Surroundings; database: ChaosDatabase; supervisor: Supervisor }, lastMs: number): Faults => {
   const endsAt = performance.now() + lastMs;
   const lanes = new Map<string, Promise<void>>();
-  /** Waits a little for a submission of that worker; where none comes it is killed all the same. */
-  const untilInMidCall = async ({ service, copy }: ProcessFault['slot']): Promise<void> => {
-    const actor = `delivery-${service}-${supervisor.pidOf({ service, copy })}`;
-    await until('a submission', async () => ((await ask(database.url, underWay(actor)).catch(() => [])).length > 0 ? true : null), { withinMs: MID_CALL_WITHIN_MS, everyMs: 50 }).catch(() => false);
+  const isInMidCall = (service: string) => async (pid: number): Promise<boolean> => (await ask(database.url, underWay(`delivery-${service}-${pid}`)).catch(() => [])).length > 0;
+  /** Held still, looked at and let go, until a submission of it is under way; where none comes it is killed all the same. */
+  const killInMidCall = async ({ slot, then }: Extract<ProcessFault, { kind: 'kill' }>): Promise<boolean> => {
+    const look = async (): Promise<true | null> => ((await supervisor.killIf(slot, then, isInMidCall(slot.service))) === true ? true : null);
+    return until('a submission', look, { withinMs: MID_CALL_WITHIN_MS, everyMs: 150 }).catch(() => supervisor.kill(slot, then));
+  };
+  const happen = (fault: ProcessFault): boolean | Promise<boolean> => {
+    if (fault.kind === 'stop') return supervisor.stop(fault.slot, fault.forMs);
+    return fault.inMidCall ? killInMidCall(fault) : supervisor.kill(fault.slot, fault.then);
   };
   const make = async (fault: ProcessFault): Promise<void> => {
-    const { slot } = fault;
-    const busy = await until('a victim', () => Promise.resolve(supervisor.isBusy(slot) ? true : null), { withinMs: Math.max(0, endsAt - performance.now()), everyMs: 50 }).catch(() => false);
-    if (busy && fault.kind === 'kill' && fault.inMidCall) await untilInMidCall(slot);
-    const happened = busy && (fault.kind === 'kill' ? supervisor.kill(slot, fault.then) : supervisor.stop(slot, fault.forMs));
-    counts.missed += happened ? 0 : 1;
+    const withinMs = Math.max(0, endsAt - performance.now());
+    const busy = await until('a victim', () => Promise.resolve(supervisor.isBusy(fault.slot) ? true : null), { withinMs, everyMs: 50 }).catch(() => false);
+    counts.missed += busy && await happen(fault) ? 0 : 1;
   };
   const counts = { restarts: 0, flushes: 0, outages: 0, missed: 0 };
   return {

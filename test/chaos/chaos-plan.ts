@@ -56,7 +56,7 @@ const planProcessFaults = (random: Seeded, durationMs: number): ProcessFault[] =
     const slot: Slot = { service, copy: random.chance(0.5) ? 1 : 2 };
     if (faults.length > 0 && random.chance(KILL_SHARE)) {
       const then = random.chance(0.85) ? { point: random.pick(POINTS[service]), pass: random.pick([1, 1, 2, 4]) } : null;
-      faults.push({ kind: 'kill', atMs: Math.round(atMs), slot, inMidCall: random.chance(0.75) && (service === 'sms' || service === 'email'), then });
+      faults.push({ kind: 'kill', atMs: Math.round(atMs), slot, inMidCall: random.chance(0.9) && (service === 'sms' || service === 'email'), then });
     } else {
       const [least, most] = faults.length === 0 || random.chance(0.4) ? LONG_STOP_MS : SHORT_STOP_MS;
       faults.push({ kind: 'stop', atMs: Math.round(atMs), slot, forMs: random.between(least, most) });

@@ -23,8 +23,11 @@ export interface Supervisor {
   whenUp: () => Promise<void>;
   /** Whether it has been up for a while, with work in hand, and is not stopped. */
   isBusy: (slot: Slot) => boolean;
-  /** Process id of what runs there; null where nothing does. */
-  pidOf: (slot: Slot) => number | null;
+  /**
+   * Holds a process still and asks `isTheMoment` about its pid: kills it where that is so (true), lets it go on where it is not
+   * (false). Null where nothing runs there just now.
+   */
+  killIf: (slot: Slot, then: { point: FaultPoint; pass: number } | null, isTheMoment: (pid: number) => Promise<boolean>) => Promise<boolean | null>;
   /** kill -9; false where nothing runs there just now. Its successor is armed with `then`. */
   kill: (slot: Slot, then: { point: FaultPoint; pass: number } | null) => boolean;
   /** SIGSTOP for so long; false where nothing runs there just now. */
@@ -98,6 +101,11 @@ export const startSupervisor = (settings: SupervisorSettings): Supervisor => {
     const one = held.get(nameOf(slot));
     return one?.process.isRunning() ? one : null;
   };
+  const killOne = (one: Held, then: { point: FaultPoint; pass: number } | null): void => {
+    if (then) armed.set(one.name, then);
+    one.killed = true;
+    void one.process.kill();
+  };
   const allUp = (): boolean => [...held.values()].every((one) => one.isUp && !one.stopped && one.process.isRunning());
 
   const slots = SERVICES.flatMap((service) => ([1, 2] as const).map((copy): Slot => ({ service, copy })));
@@ -110,13 +118,19 @@ export const startSupervisor = (settings: SupervisorSettings): Supervisor => {
       // One that is to die at its point gets the time to come to it.
       return one !== null && one.isUp && !one.stopped && performance.now() - one.upAt >= (one.point === null ? BUSY_AFTER_MS : ARMED_MS);
     },
-    pidOf: (slot) => running(slot)?.process.pid ?? null,
+    killIf: async (slot, then, isTheMoment) => {
+      const one = running(slot);
+      if (!one || one.stopped) return null;
+      one.process.signal('SIGSTOP');
+      const itIs = await isTheMoment(one.process.pid);
+      if (itIs) killOne(one, then);
+      else one.process.signal('SIGCONT');
+      return itIs;
+    },
     kill: (slot, then) => {
       const one = running(slot);
       if (!one) return false;
-      if (then) armed.set(one.name, then);
-      one.killed = true;
-      void one.process.kill();
+      killOne(one, then);
       return true;
     },
     stop: (slot, forMs) => {
