@@ -42,8 +42,9 @@ export interface ChaosSettings {
 export interface ChaosReport extends ChaosAudit { backend: BackendName; seed: number; digest: string; plant: string | null; folder: string; kept: boolean }
 
 const PROGRESS_EVERY_MS = 5_000;
-/** Faults of processes that were put off happen at the latest after this multiple of the planned time. */
+/** Faults of processes that were put off happen at the latest after this multiple of the planned time, or so long after it. */
 const LAST_FAULT_SHARE = 1.3;
+const LAST_FAULT_MS = 40_000;
 const LAST_KILLS_MS = 8_000;
 /** A busy machine ends later what it ends; only the waiting is more patient then, never a finding. */
 const PATIENCE_MS = 90_000;
@@ -139,7 +140,7 @@ export const runChaos = async (given: ChaosSettings): Promise<ChaosReport> => {
   try {
     const parts = await openParts(settings, folder);
     settings.say('every service is up, twice');
-    const faults = makeFaults(parts, settings.durationMs * LAST_FAULT_SHARE);
+    const faults = makeFaults(parts, Math.max(settings.durationMs * LAST_FAULT_SHARE, settings.durationMs + LAST_FAULT_MS));
     await rage(parts, faults);
     await calm(parts);
     const audit = await auditChaos({ ...parts, faults: faults.counts });
