@@ -2,7 +2,7 @@ import type { EngineConfig } from '../config/engine-config.ts';
 import { loadPolicies } from '../content/policy-file.ts';
 import { loadTemplates } from '../content/template-file.ts';
 import { createDatabaseClock } from '../ledger/database-clock.ts';
-import { APP_ROLE, openDatabase } from '../ledger/database.ts';
+import { APP_ROLE, isDatabaseAway, openDatabase } from '../ledger/database.ts';
 import type { Database } from '../ledger/database.ts';
 import { missingMigrations } from '../ledger/migrate.ts';
 import { createPostgresLedger } from '../ledger/postgres-ledger.ts';
@@ -76,6 +76,11 @@ const checkQueue = async (config: EngineConfig, log: Logger): Promise<void> => {
   for (const finding of findings) log.warn({ event: EVENTS.started, code: finding.code }, finding.message);
 };
 
+/** Names and codes only: a message may quote what was sent. */
+const failedJob = (error: Error, where: string) => ({
+  event: isDatabaseAway(error) ? EVENTS.databaseAway : EVENTS.jobFailed, where, error: error.name, code: (error as { code?: string }).code,
+});
+
 /**
  * Opens the runtime of a service: checks the schema, publishes the shipped versions, and connects the queues.
  * @throws NotMigratedError; errors that name the file or variable at fault.
@@ -99,7 +104,7 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
     clockTimer.unref();
     const queue = openQueueBackend({
       databaseUrl: config.databaseUrl, roleName: APP_ROLE, ...(config.redisUrl === undefined ? {} : { redisUrl: config.redisUrl }),
-      onError: (error, where) => log.warn({ event: where.startsWith('handler') ? EVENTS.jobFailed : EVENTS.queueAway, where, error: where.startsWith('handler') ? error.name : error.message }),
+      onError: (error, where) => log.warn(where.startsWith('handler') ? failedJob(error, where) : { event: EVENTS.queueAway, where, error: error.message }),
     });
     const ledger = createPostgresLedger(db);
     const relay = createRelay({ ledger, queue, now: clock.now, log });

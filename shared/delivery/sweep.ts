@@ -25,7 +25,7 @@ const decideOne = async (engine: Engine, loaded: Loaded, actor: string): Promise
   } catch (error) {
     if (isDatabaseAway(error)) throw error;
     // One notification that cannot be decided on must not hold up the others.
-    engine.log.error({ event: EVENTS.decisionFailed, event_id: loaded.eventId, error: (error as Error).name });
+    engine.log.error({ event: EVENTS.decisionFailed, event_id: loaded.eventId, error: (error as Error).name, code: (error as { code?: string }).code });
     return 'failed';
   }
 };

@@ -42,6 +42,8 @@ describe('The auditor', () => {
     expect(kinds(startedLate(evidence({ entries: [started(1, 10_000)] })))).toEqual(['started_late']);
     expect(kinds(startedLate(evidence({ entries: [closed(1), started(2)] })))).toEqual(['started_late']);
     expect(kinds(startedLate(evidence({ provider: [received({ receivedAt: 2_001 })], closedAt: 2_000 })))).toEqual(['started_late']);
+    const unknown = entry(2, { kind: 'SubmissionOutcomeUnknown', details: { attempt: KEY, submission: 1, reason: 'request_timeout', next_poll_at: null } });
+    expect(startedLate(evidence({ entries: [started(1), unknown, closed(3)], provider: [received({ receivedAt: 2_001 })], closedAt: 2_000 }))).toEqual([]);
     expect(startedLate(evidence({ entries: [started(1), closed(2)], provider: [received({ receivedAt: 1_999 })], closedAt: 2_000 }))).toEqual([]);
   });
 
@@ -56,6 +58,12 @@ describe('The auditor', () => {
     expect(kinds(misreported(evidence({ attempt: 'submitted', entries: [started(1)] })))).toEqual(['misreported']);
     expect(kinds(misreported(evidence({ attempt: 'submitted', provider: [received()] })))).toEqual(['misreported']);
     expect(misreported(evidence({ attempt: 'submitted_unknown', entries: [started(1)], provider: [received()] }))).toEqual([]);
+  });
+
+  test('believes a provider that took a message and refused it later, and no refusal at once of what was taken', () => {
+    const refused = (source: 'submit' | 'poll'): LedgerEntry => entry(2, { kind: 'AttemptSuppressed', details: { attempt: KEY, source, reason: 'opted_out' } });
+    expect(misreported(evidence({ attempt: 'suppressed', entries: [started(1), refused('poll')], provider: [received()] }))).toEqual([]);
+    expect(kinds(misreported(evidence({ attempt: 'suppressed', entries: [started(1), refused('submit')], provider: [received()] })))).toEqual(['misreported']);
   });
 
   test('finds a state that is not the fold of its entries', () => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { fold } from '../../shared/domain/evolve.ts';
 import { isReconciling, isUnsubmitted } from '../../shared/domain/state.ts';
-import type { LedgerAttempt, LedgerNotification } from './ledger-reader.ts';
+import type { LedgerAttempt, LedgerEntry, LedgerNotification } from './ledger-reader.ts';
 import type { ProviderReceipt } from './sandbox-log.ts';
 
 /** What an audit may find; each is a broken promise. `docs/audits.md` says which. */
@@ -47,6 +47,13 @@ export const claimedTwice = (evidence: Evidence): Finding[] => {
   return repeated(steps).map((step) => finding('claimed_twice', evidence, `step ${step} claimed more than once`));
 };
 
+/**
+ * Whether its outcome had been booked as unknown by then: what was written to the line before may still arrive, and that is
+ * why it is called so. A submission that is started later is a finding of its own.
+ */
+export const wasUnknownBy = (entries: readonly LedgerEntry[], attemptKey: string | null, at: number): boolean =>
+  entries.some((entry) => entry.kind === 'SubmissionOutcomeUnknown' && entry.attemptKey === attemptKey && entry.at <= at);
+
 /** A submission started after the close or the expiry, or received after a close that had nothing in flight. */
 export const startedLate = (evidence: Evidence): Finding[] => {
   const { notification: { entries, expiresAt }, provider, closedAt } = evidence;
@@ -55,7 +62,7 @@ export const startedLate = (evidence: Evidence): Finding[] => {
   return [
     ...starts.filter((entry) => entry.at >= expiresAt).map((entry) => finding('started_late', evidence, `v${entry.version} started after expiry`)),
     ...starts.filter((entry) => closed !== undefined && entry.version > closed.version).map((entry) => finding('started_late', evidence, `v${entry.version} started after the close`)),
-    ...provider.filter((receipt) => closedAt !== null && receipt.receivedAt > closedAt).map((receipt) => finding('started_late', evidence, `${receipt.channel} reached the provider after a close with nothing in flight`)),
+    ...provider.filter((receipt) => closedAt !== null && receipt.receivedAt > closedAt && !wasUnknownBy(entries, receipt.attemptKey, closedAt)).map((receipt) => finding('started_late', evidence, `${receipt.channel} reached the provider after a close with nothing in flight`)),
   ];
 };
 
@@ -71,6 +78,9 @@ export const pendingPastExpiry = (evidence: Evidence, now: number, slackMs: numb
 };
 
 const NEVER_THERE = new Set(['planned', 'queued', 'rejected', 'suppressed', 'cancelled', 'expired', 'render_failed', 'dead_lettered']);
+/** Ended by what a status said later: taken at first, and refused all the same. */
+const refusedLater = (key: string, { notification: { entries } }: Evidence): boolean => entries.some(({ attemptKey, stamped: { transition } }) =>
+  attemptKey === key && (transition.kind === 'AttemptRejected' || transition.kind === 'AttemptSuppressed') && transition.details.source !== 'submit');
 const WAS_THERE = new Set(['submitted', 'delivered', 'undelivered']);
 
 /** Ledger and provider tell different stories: sent without a started submission, called failed though taken, or the other way round. */
@@ -80,7 +90,7 @@ export const misreported = (evidence: Evidence): Finding[] => {
   const startsOf = (key: string | null): number => notification.entries.filter((entry) => entry.kind === 'SubmissionStarted' && entry.attemptKey === key).length;
   const keys = [...new Set(provider.map((receipt) => receipt.attemptKey))];
   return [
-    ...attempts.filter((attempt) => NEVER_THERE.has(attempt.state) && acceptedOf(attempt.attemptKey)).map((attempt) => finding('misreported', evidence, `${attempt.attemptKey} is ${attempt.state}, but the provider took it`)),
+    ...attempts.filter((attempt) => NEVER_THERE.has(attempt.state) && acceptedOf(attempt.attemptKey) && !refusedLater(attempt.attemptKey, evidence)).map((attempt) => finding('misreported', evidence, `${attempt.attemptKey} is ${attempt.state}, but the provider took it`)),
     ...attempts.filter((attempt) => WAS_THERE.has(attempt.state) && !acceptedOf(attempt.attemptKey)).map((attempt) => finding('misreported', evidence, `${attempt.attemptKey} is ${attempt.state}, but the provider never took it`)),
     ...keys.filter((key) => provider.filter((receipt) => receipt.attemptKey === key).length > startsOf(key)).map((key) => finding('misreported', evidence, `${key} reached the provider more often than submissions were started`)),
   ];

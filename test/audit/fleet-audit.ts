@@ -71,7 +71,8 @@ const restartDatabase = async (fleet: Fleet, say: (line: string) => void): Promi
   say('killed Postgres and started it again');
 };
 
-const flushQueues = async (around: Surroundings, fleet: Fleet, say: (line: string) => void): Promise<void> => {
+/** Empties the queues: FLUSHALL, or BullMQ's schema dropped and made again. */
+export const flushQueues = async (around: Surroundings, fleet: Pick<Fleet, 'databaseUrl'>, say: (line: string) => void): Promise<void> => {
   if (around.redis) {
     say(`FLUSHALL: ${await tellRedis(around.redis, 'FLUSHALL')}`);
     return;

@@ -26,7 +26,7 @@ export interface Fleet {
 }
 
 const READY_WITHIN_MS = 60_000;
-const PROGRAMS: Record<CopiedService | 'dashboard', { program: string; env: Record<string, string> }> = {
+export const PROGRAMS: Record<CopiedService | 'dashboard', { program: string; env: Record<string, string> }> = {
   intake: { program: 'services/intake/main.ts', env: { INTAKE_PORT: '0' } },
   sms: { program: 'services/delivery/main.ts', env: { CHANNEL: 'sms' } },
   email: { program: 'services/delivery/main.ts', env: { CHANNEL: 'email' } },

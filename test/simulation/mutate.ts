@@ -24,7 +24,8 @@ export type Verdict =
   | { kind: 'does_not_fit'; file: string }
   | { kind: 'crashed'; error: string };
 
-const plant = (tree: string, mutant: Mutant): string | null => {
+/** Changes a copy of the sources; the name of the file whose text does not fit, or null. */
+export const plant = (tree: string, mutant: Pick<Mutant, 'patches'>): string | null => {
   for (const { file, find, put } of mutant.patches) {
     const text = readFileSync(join(tree, file), 'utf8');
     if (!text.includes(find)) return file;
