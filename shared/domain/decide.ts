@@ -10,6 +10,7 @@ import type { Retry } from './retry.ts';
 import { retry } from './retry.ts';
 import type { SubmitRefusal } from './submissions.ts';
 import { recordSubmission, refuseToSubmit, startRefusal, startSubmission } from './submissions.ts';
+import { withResolutions } from './dead-letters.ts';
 import { recordLookUp, recordStatus } from './observations.ts';
 
 export type Command =
@@ -36,7 +37,9 @@ export type Command =
  * Rules whose instant has come are applied first, so that a worker that is late finds its attempt superseded or expired; and
  * last, so that an answer that ends an attempt claims the next step in the same append. No transitions: nothing to do.
  */
-export const decide = (command: Command, state: NotificationState, input: DecisionInput): Decision => {
+export const decide = (command: Command, state: NotificationState, input: DecisionInput): Decision => withResolutions(decideRules(command, state, input));
+
+const decideRules = (command: Command, state: NotificationState, input: DecisionInput): Decision => {
   const work = openWork(input, state);
   switch (command.kind) {
     case 'accept':

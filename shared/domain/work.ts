@@ -30,7 +30,12 @@ export type Request =
   /** Put a job into the channel's queue, not before that instant. */
   | { kind: 'enqueue'; attempt: AttemptKey; channel: Channel; generation: number; notBeforeAt: Instant }
   /** Work stopped and needs an operator. */
-  | { kind: 'dead_letter'; attempt: AttemptKey; channel: Channel; reason: ReasonCode };
+  | { kind: 'dead_letter'; attempt: AttemptKey; channel: Channel; reason: ReasonCode }
+  /** Nobody needs to look at the dead letter of that attempt any more; null for every attempt of the notification. */
+  | { kind: 'resolve_dead_letter'; attempt: AttemptKey | null; resolution: Resolution };
+
+/** How a dead letter ended: by what became of its notification, or by an operator. */
+export type Resolution = 'retried' | 'discarded' | 'delivered' | 'closed' | 'expired';
 
 export interface Decision {
   transitions: Stamped[];

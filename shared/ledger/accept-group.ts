@@ -40,7 +40,7 @@ const NEW = `event_id text, tenant text, idempotency_key text, request_fingerpri
   recipient_commitment text, consent_references jsonb, artifact_references jsonb, request_id text, intent text, intent_hash bytea`;
 
 const ACCEPT: Statement = {
-  name: 'tocsin_accept_v1',
+  name: 'tocsin_accept_v2',
   text: `
 WITH won AS (
   INSERT INTO notification (event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,

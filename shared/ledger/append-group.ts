@@ -29,6 +29,10 @@ dead AS (
   SELECT d.event_id, d.attempt_key, d.channel, d.reason, d.created_at
     FROM jsonb_to_recordset($1::jsonb->'dead_letters') AS d(event_id text, attempt_key text, channel text, reason text, created_at timestamptz)
     JOIN won USING (event_id) ON CONFLICT (attempt_key) WHERE resolved_at IS NULL DO NOTHING),
+resolved AS (
+  UPDATE dead_letter l SET resolved_at = r.at, resolution = r.resolution
+    FROM jsonb_to_recordset($1::jsonb->'resolutions') AS r(event_id text, attempt_key text, resolution text, at timestamptz) JOIN won USING (event_id)
+   WHERE l.event_id = r.event_id AND l.resolved_at IS NULL AND (r.attempt_key IS NULL OR l.attempt_key = r.attempt_key)),
 payloads AS (
   INSERT INTO sealed_payload (event_id, part, key_id, box)
   SELECT p.event_id, p.part, p.key_id, p.box
@@ -48,7 +52,7 @@ attempts AS (
 // The rows are locked in the order of their ids before any is updated: two statements over the same events then wait for each
 // other instead of deadlocking. The update compares the version again, so of two racers one wins and the other returns nothing.
 const APPEND: Statement = {
-  name: 'tocsin_append_v1',
+  name: 'tocsin_append_v2',
   text: `
 WITH input AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb->'state') AS i(${COLUMNS.state})),
 locked AS MATERIALIZED (
@@ -73,6 +77,7 @@ export const gather = (appends: readonly Append[]): Record<string, unknown> => (
   attempts: appends.flatMap((append) => append.rows.attempts),
   outbox: appends.flatMap((append) => append.rows.outbox),
   dead_letters: appends.flatMap((append) => append.rows.dead_letters),
+  resolutions: appends.flatMap((append) => append.rows.resolutions),
   observations: appends.flatMap((append) => append.rows.observations),
   payloads: appends.flatMap((append) => append.rows.payloads),
 });

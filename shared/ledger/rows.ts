@@ -34,6 +34,7 @@ export interface AppendRows {
   attempts: Record<string, unknown>[];
   outbox: Record<string, unknown>[];
   dead_letters: Record<string, unknown>[];
+  resolutions: Record<string, unknown>[];
   observations: Record<string, unknown>[];
   payloads: Record<string, unknown>[];
 }
@@ -89,6 +90,9 @@ const outboxRow = (eventId: string) => (request: Extract<Request, { kind: 'enque
   event_id: eventId, attempt_key: request.attempt, channel: request.channel, generation: request.generation, not_before_at: toTimestamp(request.notBeforeAt),
 });
 
+const resolutionRows = ({ state, requests }: Decision, now: number) => requests.flatMap((request) => (request.kind === 'resolve_dead_letter'
+  ? [{ event_id: state.eventId, attempt_key: request.attempt, resolution: request.resolution, at: toTimestamp(now) }] : []));
+
 /** Translates a decision into the rows of its append. `before` is the loaded state the decision was made on. */
 export const toAppend = (decision: Decision, chain: Chain): Append => {
   const { before } = chain;
@@ -112,6 +116,7 @@ export const toAppend = (decision: Decision, chain: Chain): Append => {
       attempts: changed.map((attempt) => attemptRow(attempt, after, templates.get(attempt.key) ?? { name: '', version: 0 })),
       outbox: enqueues.map(outboxRow(after.eventId)),
       dead_letters: dead.map((request) => ({ event_id: after.eventId, attempt_key: request.attempt, channel: request.channel, reason: request.reason, created_at: toTimestamp(now) })),
+      resolutions: resolutionRows(decision, now),
       observations: [],
       payloads: [],
     },
