@@ -2,7 +2,7 @@ import { handleDeadLetterRequests } from '../../shared/delivery/dead-letter-requ
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { parseAttemptKey } from '../../shared/domain/words.ts';
 import type { Shown } from '../../shared/ledger/dead-letters.ts';
-import { countProjected, deadLettersToProject, forgetProjection, markProjected, readDeadLetter } from '../../shared/ledger/dead-letters.ts';
+import { countProjected, deadLettersToProject, forgetProjection, markProjected, readDeadLetter, showAgain } from '../../shared/ledger/dead-letters.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import { deadLetterJobId, deadLetterQueue } from '../../shared/queue/queue-names.ts';
 import type { HandlerResult, RunningWorker, TakenJob, WorkJob } from '../../shared/queue/work-job.ts';
@@ -39,6 +39,7 @@ export const startDeadLetterDuty = ({ engine, queue }: { engine: Engine; queue: 
     if (!row || row.resolvedAt !== null || row.showing !== payload['showing']) return 'done';
     if (row.requests.some((request) => request.handledAt === null)) {
       await handleDeadLetterRequests(engine, { deadLetterId: id });
+      await showAgain(engine.db, { id, showing: row.showing });
       return 'done';
     }
     return { failedReason: row.reason };

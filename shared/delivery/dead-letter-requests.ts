@@ -67,7 +67,7 @@ export const handleDeadLetterRequests = async (engine: Engine, only?: { deadLett
   for (;;) {
     const now = engine.now();
     const leased = await leaseRequests(engine.db, { now, leaseUntil: now + LEASE_MS, limit: BATCH, ...only });
-    const handled: Handled[] = await Promise.all(leased.map(async (one) => ({ requestId: one.requestId, deadLetterId: one.deadLetterId, result: await carryOut(engine, one) })));
+    const handled: Handled[] = await Promise.all(leased.map(async (one) => ({ requestId: one.requestId, result: await carryOut(engine, one) })));
     await recordHandled(engine.db, handled, engine.now());
     for (const { requestId, result } of handled) engine.log.info({ event: EVENTS.deadLetterHandled, request: requestId, result });
     count += handled.length;

@@ -52,22 +52,18 @@ RETURNING r.id::text AS "requestId", l.id::text AS "deadLetterId", l.event_id AS
 export const leaseRequests = async (db: Database, lease: { now: number; leaseUntil: number; limit: number; deadLetterId?: string }): Promise<LeasedRequest[]> =>
   db.query<LeasedRequest>(LEASE, [toTimestamp(lease.now), toTimestamp(lease.leaseUntil), lease.limit, lease.deadLetterId ?? null]);
 
-export interface Handled { requestId: string; deadLetterId: string; result: string }
+export interface Handled { requestId: string; result: string }
 
-// One that stays open is shown anew: its job was completed.
 const HANDLE: Statement = {
   name: 'tocsin_handle_dead_letter_requests_v1',
-  text: `
-WITH input AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS i(request_id, dead_letter_id, result)),
-handled AS (
-  UPDATE dead_letter_request r SET handled_at = $4::timestamptz, result = i.result FROM input i WHERE r.id = i.request_id AND r.handled_at IS NULL RETURNING r.dead_letter_id)
-UPDATE dead_letter l SET showing = l.showing + 1, projected = false FROM handled h WHERE l.id = h.dead_letter_id AND l.resolved_at IS NULL`,
+  text: `UPDATE dead_letter_request r SET handled_at = $3::timestamptz, result = i.result FROM unnest($1::bigint[], $2::text[]) AS i(id, result)
+          WHERE r.id = i.id AND r.handled_at IS NULL`,
 };
 
 /** Records what became of requests. */
 export const recordHandled = async (db: Database, handled: readonly Handled[], now: number): Promise<void> => {
   if (handled.length === 0) return;
-  await db.query(HANDLE, [handled.map((one) => one.requestId), handled.map((one) => one.deadLetterId), handled.map((one) => one.result), toTimestamp(now)]);
+  await db.query(HANDLE, [handled.map((one) => one.requestId), handled.map((one) => one.result), toTimestamp(now)]);
 };
 
 const OPEN: Statement = {

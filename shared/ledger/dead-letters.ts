@@ -59,6 +59,14 @@ export const markProjected = async (db: Database, rows: readonly Shown[], projec
   if (rows.length > 0) await db.query(MARK, [rows.map((row) => row.id), rows.map((row) => row.showing), projected]);
 };
 
+const AGAIN: Statement = {
+  name: 'tocsin_show_dead_letter_again_v1',
+  text: 'UPDATE dead_letter SET showing = showing + 1, projected = false WHERE id = $1::bigint AND showing = $2 AND resolved_at IS NULL',
+};
+
+/** Its job ends now though it is still open: another one is to stand for it. */
+export const showAgain = async (db: Database, { id, showing }: { id: string; showing: number }): Promise<void> => { await db.query(AGAIN, [id, showing]); };
+
 const FORGET: Statement = { name: 'tocsin_forget_projection_v1', text: 'UPDATE dead_letter SET projected = false WHERE resolved_at IS NULL AND projected AND channel = $1' };
 
 /** The queue lost its jobs: everything open on that channel is to be shown anew. */

@@ -13,6 +13,7 @@ import { readEntries } from '../../shared/ledger/reads.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { openQueueBackend } from '../../shared/queue/queue-backend.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
+import { generateKeyRingText } from '../../shared/security/key-ring.ts';
 import { carriersFor } from '../../shared/transports/carriers.ts';
 import type { TransportChoice } from '../../shared/transports/carriers.ts';
 import { openTransport } from '../../shared/transports/open-transports.ts';
@@ -54,6 +55,8 @@ export interface World {
   /** Asks the database directly, as its owner. */
   ask: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
   databaseUrl: string;
+  /** The key ring, as a command line would be given it. */
+  keys: string;
   /** Moves the clock alone; nothing is waited for. */
   jump: (ms: number) => void;
   close: () => Promise<void>;
@@ -91,7 +94,8 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const now = (): number => at;
   const sandbox = await startSandbox({ httpPort: 0, smtpPort: 0, ...SANDBOX_ACCOUNT, now });
   const watchers = new Set<() => void>();
-  const base = await createTestEngine({ url: databaseThrough.url, now, carriers: carriersFor(settings.transports ?? DEFAULT_TRANSPORTS), ...(settings.policies ? { policies: settings.policies } : {}), onEnqueued: () => relay.wake() });
+  const keys = generateKeyRingText();
+  const base = await createTestEngine({ ring: keys, url: databaseThrough.url, now, carriers: carriersFor(settings.transports ?? DEFAULT_TRANSPORTS), ...(settings.policies ? { policies: settings.policies } : {}), onEnqueued: () => relay.wake() });
   const engine: Engine = {
     ...base,
     monotonic: () => performance.now() + paused,
@@ -146,7 +150,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     + (SELECT count(*) FROM attempt WHERE state IN ('queued', 'submitting')) AS open`;
   const quiet = (): Promise<void> => holds(async () => Number((await engine.db.pool.query(busy, [new Date(at)])).rows[0].open) === 0);
   return {
-    engine, queue, relay, coordinator, sandbox, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url,
+    engine, queue, relay, coordinator, sandbox, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url, keys,
     pause: (ms) => { paused += ms; },
     jump: (ms) => { at += ms; },
     ask: async (text, values = []) => (await direct.pool.query(text, values)).rows,
