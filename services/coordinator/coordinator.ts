@@ -10,6 +10,7 @@ import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { Transport } from '../../shared/transports/transport.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { startCheckpoints } from './checkpoints.ts';
+import { startDeadLetterDuty } from './dead-letters.ts';
 import { createGate } from './gate.ts';
 import { handOutPolls } from './hand-out-polls.ts';
 
@@ -48,6 +49,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   const transports = new Map(settings.transports.map((transport) => [transport.name, transport]));
   const gate = createGate(settings.pollConcurrency);
   const poll = (attemptKey: string): Promise<void> => pollAttempt(engine, attemptKey, { transports, actor: settings.actor });
+  const deadLetters = startDeadLetterDuty({ engine, queue });
   const leaseMs = settings.providerTimeoutMs * 2 + 5_000;
 
   let pollsHere = false;
@@ -56,6 +58,8 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
     await releaseWaiting(engine, settings.actor);
     pollsHere = await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)), perSecond: settings.pollsPerSecond });
     await engine.ledger.beat('sweep', engine.now());
+    // Not awaited: no decision waits for an operator's list, nor for its queue.
+    void deadLetters.run();
   };
   // Ticks that come while a sweep runs share the next one: what became due meanwhile is not missed, and none piles up.
   let running: Promise<void> | null = null;
@@ -105,7 +109,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
       clearInterval(partitions);
       await checkpoints?.close();
       await heartbeat.close();
-      await Promise.all(workers.map((worker) => worker.close()));
+      await Promise.all([deadLetters.close(), ...workers.map((worker) => worker.close())]);
       await running?.catch(() => undefined);
       await gate.idle();
     },

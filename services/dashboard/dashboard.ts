@@ -11,16 +11,26 @@ import { isDatabaseAway } from '../../shared/ledger/database.ts';
 import { listNotifications, listTickets, readEntries, readNotification, readTicket } from '../../shared/ledger/reads.ts';
 import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
+import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
+import { board } from './board.ts';
 import { DASHBOARD_CSS } from './dashboard-css.ts';
 import { listPage } from './list-page.ts';
-import { requireLogin } from './login.ts';
+import { requireLogin, signedInAs } from './login.ts';
+import { addReason } from './reason-routes.ts';
+import { sameOrigin } from './same-origin.ts';
 import { notificationPage } from './notification-page.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { page } from './page.ts';
 import type { TicketContent } from './ticket-page.ts';
 import { ticketPage } from './ticket-page.ts';
 
-export interface DashboardSettings { engine: Engine; config: DashboardConfig; log: Logger }
+export interface DashboardSettings {
+  engine: Engine;
+  /** For the board; without it there is none. */
+  queue?: QueueBackend;
+  config: DashboardConfig;
+  log: Logger;
+}
 
 export interface RunningDashboard {
   url: string;
@@ -91,13 +101,20 @@ const errors = (log: Logger): ErrorRequestHandler => (error: unknown, request, r
   response.status(status).set(away ? { 'Retry-After': '5' } : {}).type('html').send(page(heading, `<h1>${heading}</h1><p>${text}</p><p class="soft">Request <code>${escapeHtml(id)}</code></p>`));
 };
 
-const createApp = ({ engine, config, log }: DashboardSettings): express.Express => {
+/** Where Bull Board is mounted. */
+const BOARD = '/queues';
+
+const createApp = ({ engine, queue, config, log }: DashboardSettings): express.Express => {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
-  app.use(security);
+  app.use((request, response, next) => (request.path === BOARD || request.path.startsWith(`${BOARD}/`) ? next() : security(request, response, next)));
   app.get('/healthz', (_request, response) => { response.json({ status: 'alive' }); });
   app.get('/dashboard.css', (_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('css').send(DASHBOARD_CSS); });
   app.use(requireLogin(config.operator));
+  const who = (headers: Record<string, string | undefined>) => ({ user: signedInAs(headers['authorization']), role: 'operator' as const });
+  app.use(sameOrigin);
+  if (queue) app.use(BOARD, board({ engine, queue, who }, BOARD));
+  addReason(app, { engine, who });
   app.use((request, response, next) => {
     response.set('Cache-Control', 'no-store');
     if (request.method === 'GET' || request.method === 'HEAD') next();

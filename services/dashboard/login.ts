@@ -14,6 +14,9 @@ const credentials = (header: string | undefined): { user: string; password: stri
   return cut < 0 ? { user: '', password: '' } : { user: text.slice(0, cut), password: text.slice(cut + 1) };
 };
 
+/** The name that somebody signed in with. */
+export const signedInAs = (authorization: string | undefined): string => credentials(authorization).user;
+
 /** HTTP Basic login of the one operator. */
 export const requireLogin = (operator: { user: string; password: string }): RequestHandler => (request, response, next) => {
   const given = credentials(request.headers.authorization);

@@ -9,7 +9,7 @@ await startOrExplain(async () => {
   const env = processEnvironment();
   const config = readDashboardConfig(env);
   const runtime = await openRuntime(readEngineConfig(env), 'dashboard');
-  const dashboard = await startDashboard({ engine: runtime.engine, config, log: runtime.log });
+  const dashboard = await startDashboard({ engine: runtime.engine, queue: runtime.queue, config, log: runtime.log });
   runtime.log.info({ event: EVENTS.started, url: dashboard.url, pid: process.pid });
   return async () => {
     await dashboard.close();

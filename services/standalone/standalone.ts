@@ -151,7 +151,7 @@ const startServices = async (env: Environment, runtime: Runtime, { engineConfig,
   }
   const coordinator = startCoordinator({ ...common, relay, transports: [sms, email], actor: 'coordinator', ...readCoordinatorConfig(env), checkpointFile: readCheckpointFile(env) });
   closers.add(() => coordinator.close());
-  const dashboard = await startDashboard({ engine, config: dashboardConfig, log });
+  const dashboard = await startDashboard({ engine, queue, config: dashboardConfig, log });
   closers.add(() => dashboard.close());
   const intake = await startIntake({ engine, roster: loadRoster(engineConfig.policyDir), config: readIntakeConfig(env), dashboardUrl: engineConfig.dashboardUrl, log });
   closers.add(() => intake.close());

@@ -11,6 +11,7 @@ import { retry } from './retry.ts';
 import type { SubmitRefusal } from './submissions.ts';
 import { recordSubmission, refuseToSubmit, startRefusal, startSubmission } from './submissions.ts';
 import { noteOptOut } from './eligibility.ts';
+import { withResolutions } from './dead-letters.ts';
 import { recordLookUp, recordStatus } from './observations.ts';
 import type { PreconditionAnswer } from './precondition.ts';
 import { isStillNeeded, recordPrecondition } from './precondition.ts';
@@ -47,7 +48,9 @@ const finish = (work: Work): Decision => {
  * Rules whose instant has come are applied first, so that a worker that is late finds its attempt superseded or expired; and
  * last, so that an answer that ends an attempt claims the next step in the same append. No transitions: nothing to do.
  */
-export const decide = (command: Command, state: NotificationState, input: DecisionInput): Decision => {
+export const decide = (command: Command, state: NotificationState, input: DecisionInput): Decision => withResolutions(decideRules(command, state, input));
+
+const decideRules = (command: Command, state: NotificationState, input: DecisionInput): Decision => {
   const work = openWork(input, state);
   switch (command.kind) {
     case 'accept':

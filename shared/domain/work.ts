@@ -41,7 +41,12 @@ export type Request =
   /** A provider says that the recipient wants nothing more on that channel from our sender: nothing goes there any more. */
   | { kind: 'suppress'; attempt: AttemptKey; channel: Channel; reason: ReasonCode }
   /** The append stands only while the provider is at that revision; `write` is what it is from then on, null leaves it. */
-  | { kind: 'provider'; provider: ProviderName; expected: number; write: ProviderState | null };
+  | { kind: 'provider'; provider: ProviderName; expected: number; write: ProviderState | null }
+  /** Nobody needs to look at the dead letter of that attempt any more; null for every attempt of the notification. */
+  | { kind: 'resolve_dead_letter'; attempt: AttemptKey | null; resolution: Resolution };
+
+/** How a dead letter ended: by what became of its notification, or by an operator. */
+export type Resolution = 'retried' | 'discarded' | 'delivered' | 'closed' | 'expired';
 
 export interface Decision {
   transitions: Stamped[];

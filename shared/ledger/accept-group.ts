@@ -53,7 +53,7 @@ const NEW = `event_id text, tenant text, idempotency_key text, request_fingerpri
 const PRINTS = { tenant: 'n.tenant', sms: 'n.sms_print', email: 'n.email_print' };
 
 const ACCEPT: Statement = {
-  name: 'tocsin_accept_v2',
+  name: 'tocsin_accept_v4',
   text: `
 WITH won AS (
   INSERT INTO notification (event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,

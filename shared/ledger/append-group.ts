@@ -33,6 +33,10 @@ dead AS (
   SELECT d.event_id, d.attempt_key, d.channel, d.reason, d.created_at
     FROM jsonb_to_recordset($1::jsonb->'dead_letters') AS d(event_id text, attempt_key text, channel text, reason text, created_at timestamptz)
     JOIN won USING (event_id) ON CONFLICT (attempt_key) WHERE resolved_at IS NULL DO NOTHING),
+resolved AS (
+  UPDATE dead_letter l SET resolved_at = r.at, resolution = r.resolution
+    FROM jsonb_to_recordset($1::jsonb->'resolutions') AS r(event_id text, attempt_key text, resolution text, at timestamptz) JOIN won USING (event_id)
+   WHERE l.event_id = r.event_id AND l.resolved_at IS NULL AND (r.attempt_key IS NULL OR l.attempt_key = r.attempt_key)),
 payloads AS (
   INSERT INTO sealed_payload (event_id, part, key_id, box, destroyed_at)
   SELECT p.event_id, p.part, p.key_id, p.box, p.destroyed_at
@@ -97,7 +101,7 @@ const SET_STATE = `UPDATE notification_state s SET version = i.version, head_has
 // other instead of deadlocking. The update compares the version again, so of two racers one wins and the other returns nothing.
 // A submission may rest on what is known of its provider: it loses where that has changed since.
 const APPEND: Statement = {
-  name: 'tocsin_append_v3',
+  name: 'tocsin_append_v4',
   text: `${LOCKED},
 won AS (
   ${SET_STATE}
@@ -110,7 +114,7 @@ won AS (
 // Of two appends that change one provider, one wins: its row is locked after those of the notifications (the count says so to the
 // planner), in the order of names, and compared then.
 const APPEND_WITH_PROVIDER: Statement = {
-  name: 'tocsin_append_with_provider_v1',
+  name: 'tocsin_append_with_provider_v2',
   text: `${LOCKED},
 wanted AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb->'providers') AS p(${COLUMNS.providers})),
 known AS MATERIALIZED (
@@ -138,6 +142,7 @@ export const gather = (appends: readonly Append[]): Record<string, unknown> => (
   attempts: appends.flatMap((append) => append.rows.attempts),
   outbox: appends.flatMap((append) => append.rows.outbox),
   dead_letters: appends.flatMap((append) => append.rows.dead_letters),
+  resolutions: appends.flatMap((append) => append.rows.resolutions),
   observations: appends.flatMap((append) => append.rows.observations),
   payloads: appends.flatMap((append) => append.rows.payloads),
   starts: appends.flatMap((append) => append.rows.starts),

@@ -36,6 +36,7 @@ export interface AppendRows {
   attempts: Record<string, unknown>[];
   outbox: Record<string, unknown>[];
   dead_letters: Record<string, unknown>[];
+  resolutions: Record<string, unknown>[];
   observations: Record<string, unknown>[];
   payloads: Record<string, unknown>[];
   /** Submissions that it starts: it loses where their destination was suppressed meanwhile. */
@@ -122,6 +123,8 @@ const providerRow = (eventId: string) => ({ provider, expected, write }: Extract
   probe_at: toTimestampOrNull(write?.probeAt ?? null), probe_attempt: write?.probe?.attempt ?? null, probe_submission: write?.probe?.submission ?? null,
   probe_until: toTimestampOrNull(write?.probe?.untilAt ?? null),
 });
+const resolutionRows = ({ state, requests }: Decision, now: number) => requests.flatMap((request) => (request.kind === 'resolve_dead_letter'
+  ? [{ event_id: state.eventId, attempt_key: request.attempt, resolution: request.resolution, at: toTimestamp(now) }] : []));
 
 /** Translates a decision into the rows of its append. `before` is the loaded state the decision was made on. */
 export const toAppend = (decision: Decision, chain: Chain): Append => {
@@ -147,6 +150,7 @@ export const toAppend = (decision: Decision, chain: Chain): Append => {
       attempts: changed.map((attempt) => attemptRow(attempt, after, templates.get(attempt.key) ?? { name: '', version: 0 })),
       outbox: enqueues.map(outboxRow(after.eventId)),
       dead_letters: dead.map((request) => ({ event_id: after.eventId, attempt_key: request.attempt, channel: request.channel, reason: request.reason, created_at: toTimestamp(now) })),
+      resolutions: resolutionRows(decision, now),
       observations: [],
       payloads: [],
       ...suppressionRows(decision, chain, now),

@@ -23,6 +23,8 @@ export interface QueueBackend {
   readonly kind: 'redis' | 'postgres';
   /** Adds all jobs in one call. Rejects with `QueueAway` within about two seconds when the backend is away; some may then have been added. */
   addJobs(queue: QueueName, jobs: readonly WorkJob[]): Promise<void>;
+  /** Removes jobs that nobody works on; one that is gone or in hand is left. Rejects like `addJobs`. */
+  removeJobs(queue: QueueName, ids: readonly string[]): Promise<void>;
   /** Starts taking jobs, now or as soon as the backend can be reached, and goes on through its absences. */
   startWorker(queue: QueueName, settings: WorkerSettings): RunningWorker;
   /** Makes the repeated `tick` of `maintenance` exist with this distance; repeat it at will. Rejects like `addJobs`. */
@@ -68,6 +70,10 @@ export const openQueueBackend = (settings: QueueSettings): QueueBackend => {
     // On Postgres the bulk statement makes two temporary tables, which costs a single job several times its own price.
     await producers.use<unknown>(queue, (q) => (first && rows.length === 1 ? q.add(first.name, first.data, first.opts) : q.addBulk(rows)));
     for (const { delayMs } of jobs) if (delayMs) driver.dueAt(now + delayMs);
+  };
+
+  const removeJobs = async (queue: QueueName, ids: readonly string[]): Promise<void> => {
+    if (ids.length > 0) await producers.use(queue, (q) => Promise.all(ids.map((id) => q.remove(id))));
   };
 
   const startWorker = (queue: QueueName, workerSettings: WorkerSettings): RunningWorker => {
@@ -126,6 +132,7 @@ export const openQueueBackend = (settings: QueueSettings): QueueBackend => {
   return {
     kind: driver.kind,
     addJobs,
+    removeJobs,
     startWorker,
     ensureTick,
     addTick,

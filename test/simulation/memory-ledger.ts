@@ -193,6 +193,9 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
         generation: Number(row['generation']), notBeforeAt: instant(row['not_before_at']) as number, takenBy: null,
       });
     }
+    for (const row of append.rows.resolutions) {
+      for (const key of n.deadLetters.keys()) if (row['attempt_key'] === null || row['attempt_key'] === key) n.deadLetters.delete(key);
+    }
     for (const row of append.rows.dead_letters) {
       const key = String(row['attempt_key']);
       if (!n.deadLetters.has(key)) n.deadLetters.set(key, String(row['reason']));

@@ -15,6 +15,7 @@ import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { openQueueBackend } from '../../shared/queue/queue-backend.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
+import { generateKeyRingText } from '../../shared/security/key-ring.ts';
 import { carriersFor } from '../../shared/transports/carriers.ts';
 import type { TransportChoice } from '../../shared/transports/carriers.ts';
 import { openTransport } from '../../shared/transports/open-transports.ts';
@@ -63,6 +64,8 @@ export interface World {
   /** Asks the database directly, as its owner. */
   ask: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
   databaseUrl: string;
+  /** The key ring, as a command line would be given it. */
+  keys: string;
   /** Moves the clock alone; nothing is waited for. */
   jump: (ms: number) => void;
   close: () => Promise<void>;
@@ -88,9 +91,10 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const now = (): number => at;
   const sandbox = await startSandbox({ httpPort: 0, smtpPort: 0, ...SANDBOX_ACCOUNT, now });
   const watchers = new Set<() => void>();
+  const keys = settings.ring ?? generateKeyRingText();
   const base = await createTestEngine({
-    url: databaseThrough.url, now, carriers: carriersFor(settings.transports ?? DEFAULT_TRANSPORTS), ...(settings.policies ? { policies: settings.policies } : {}),
-    ...(settings.templates ? { templates: settings.templates } : {}), ...(settings.log ? { log: settings.log } : {}), ...(settings.ring ? { ring: settings.ring } : {}), onEnqueued: () => relay.wake(),
+    ring: keys, url: databaseThrough.url, now, carriers: carriersFor(settings.transports ?? DEFAULT_TRANSPORTS), ...(settings.policies ? { policies: settings.policies } : {}),
+    ...(settings.templates ? { templates: settings.templates } : {}), ...(settings.log ? { log: settings.log } : {}), onEnqueued: () => relay.wake(),
   });
   const engine: Engine = {
     ...base,
@@ -154,7 +158,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   return {
     get coordinator() { return coordinator; },
     redisUrl,
-    engine, queue, relay, sandbox, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url,
+    engine, queue, relay, sandbox, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url, keys,
     pause: (ms) => { paused += ms; },
     jump: (ms) => { at += ms; },
     ask: async (text, values = []) => (await direct.pool.query(text, values)).rows,

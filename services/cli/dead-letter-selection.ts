@@ -1,0 +1,63 @@
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { retryRefusal } from '../../shared/domain/retry.ts';
+import type { RetryOverrides } from '../../shared/domain/retry.ts';
+import type { DeadLetterFilter, DeadLetterRecord } from '../../shared/ledger/dead-letters.ts';
+import { listDeadLetters } from '../../shared/ledger/dead-letters.ts';
+import type { Input, OptionSpec } from './command.ts';
+import { UsageError } from './refusal.ts';
+
+/** Options by which dead letters are chosen. */
+export const SELECTION: Record<string, OptionSpec> = {
+  channel: { value: 'C', help: 'only sms or email' },
+  since: { value: 'T', help: 'only those since then: 30m, 2h, 7d, or a date such as 2026-11-29T08:00Z' },
+  cause: { value: 'CODE', help: 'only those with this reason code, e.g. provider_auth' },
+};
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const PAGE = 500;
+
+const sinceAt = (text: string, now: number): number => {
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (count !== undefined && unit !== undefined) return now - Number(count) * (UNITS[unit] as number);
+  const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at)) throw new UsageError('--since is neither a span (30m, 2h, 7d) nor a date (2026-11-29T08:00Z)', '--since');
+  return at;
+};
+
+/** An id of a dead letter. @throws UsageError where it is none. */
+export const deadLetterId = (text: string): bigint => {
+  if (!/^\d{1,18}$/.test(text)) throw new UsageError('ID is the number of a dead letter, as `dead-letters list` shows it', 'ID');
+  return BigInt(text);
+};
+
+/** The dead letters that the command's options and its id choose. @throws UsageError naming the option at fault. */
+export const filterOf = (input: Input, now: number): DeadLetterFilter => {
+  const [id] = input.args;
+  const channel = input.text('channel');
+  const since = input.text('since');
+  const cause = input.text('cause');
+  if (channel !== undefined && channel !== 'sms' && channel !== 'email') throw new UsageError('--channel is sms or email', '--channel');
+  if (cause !== undefined && !/^[a-z_]{1,40}$/.test(cause)) throw new UsageError('--cause is a reason code, e.g. provider_auth', '--cause');
+  return {
+    ...(id === undefined ? {} : { ids: [deadLetterId(id)] }), ...(channel === undefined ? {} : { channel }),
+    ...(since === undefined ? {} : { sinceAt: sinceAt(since, now) }), ...(cause === undefined ? {} : { reason: cause }),
+  };
+};
+
+/** All open dead letters of a choice, the newest first. */
+export const readAll = async (engine: Engine, filter: DeadLetterFilter): Promise<DeadLetterRecord[]> => {
+  const found: DeadLetterRecord[] = [];
+  for (;;) {
+    const below = found.at(-1)?.id;
+    const rows = await listDeadLetters(engine.db, filter, { limit: PAGE, ...(below === undefined ? {} : { below }) });
+    found.push(...rows);
+    if (rows.length < PAGE) return found;
+  }
+};
+
+/** What a retry would come to now, by dead letter: null where it would be done, else why it would be refused. Loads are grouped. */
+export const foreseen = async (engine: Engine, rows: readonly DeadLetterRecord[], overrides: RetryOverrides = {}): Promise<(string | null)[]> =>
+  Promise.all(rows.map(async (row) => {
+    const loaded = await engine.load(row.eventId);
+    return loaded === null ? 'no_such_attempt' : retryRefusal(loaded.state, row.attemptKey, engine.now(), overrides);
+  }));

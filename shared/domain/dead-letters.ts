@@ -1,0 +1,26 @@
+import type { AttemptState } from './state.ts';
+import type { Stamped } from './transitions.ts';
+import type { Decision, Request } from './work.ts';
+
+/** Whether work on that attempt stopped for want of an operator. */
+const awaitsOperator = (attempt: AttemptState): boolean => attempt.state === 'dead_lettered' || attempt.state === 'render_failed' || attempt.held;
+
+const resolved = ({ transition }: Stamped): Request[] => {
+  switch (transition.kind) {
+    case 'OperatorRetried': return [{ kind: 'resolve_dead_letter', attempt: transition.details.attempt, resolution: 'retried' }];
+    case 'AttemptDelivered': return [{ kind: 'resolve_dead_letter', attempt: null, resolution: 'delivered' }];
+    case 'NotificationClosed': return [{ kind: 'resolve_dead_letter', attempt: null, resolution: 'closed' }];
+    case 'NotificationExpired': return [{ kind: 'resolve_dead_letter', attempt: null, resolution: 'expired' }];
+    default: return [];
+  }
+};
+
+/**
+ * Adds to a decision that dead letters are resolved by it: by a retry, or because nothing is left to be done about them. Only
+ * where the notification has one at all, so that every other append carries nothing of it.
+ */
+export const withResolutions = (decision: Decision): Decision => {
+  const retried = decision.transitions.some(({ transition }) => transition.kind === 'OperatorRetried');
+  if (!retried && !decision.state.attempts.some(awaitsOperator)) return decision;
+  return { ...decision, requests: [...decision.requests, ...decision.transitions.flatMap(resolved)] };
+};

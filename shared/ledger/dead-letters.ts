@@ -1,0 +1,92 @@
+import type { Resolution } from '../domain/work.ts';
+import type { Database, Statement } from './database.ts';
+import { toTimestamp } from './instants.ts';
+
+/** Which dead letters; ids go before everything else. */
+export interface DeadLetterFilter { ids?: readonly bigint[]; channel?: 'sms' | 'email'; sinceAt?: number; reason?: string }
+
+const whereOpen = ({ ids, channel, sinceAt, reason }: DeadLetterFilter) => ({
+  resolvedAt: null,
+  ...(ids === undefined ? {} : { id: { in: [...ids] } }),
+  ...(channel === undefined ? {} : { channel }),
+  ...(sinceAt === undefined ? {} : { createdAt: { gte: new Date(sinceAt) } }),
+  ...(reason === undefined ? {} : { reason }),
+});
+
+/** Open dead letters, the newest first, below an id. */
+export const listDeadLetters = async (db: Database, filter: DeadLetterFilter, page: { limit: number; below?: bigint }) =>
+  db.prisma.deadLetter.findMany({
+    where: { AND: [whereOpen(filter), page.below === undefined ? {} : { id: { lt: page.below } }] }, orderBy: { id: 'desc' }, take: page.limit,
+  });
+export type DeadLetterRecord = Awaited<ReturnType<typeof listDeadLetters>>[number];
+
+/** How many are open. */
+export const countDeadLetters = async (db: Database, filter: DeadLetterFilter): Promise<number> => db.prisma.deadLetter.count({ where: whereOpen(filter) });
+
+/** One dead letter with everything that was asked about it, the oldest first; null where there is none. */
+export const readDeadLetter = async (db: Database, id: bigint) =>
+  db.prisma.deadLetter.findUnique({ where: { id }, include: { requests: { orderBy: { id: 'asc' }, omit: { box: true, keyId: true } } } });
+export type DeadLetterDetails = NonNullable<Awaited<ReturnType<typeof readDeadLetter>>>;
+
+/** A dead letter to be shown on the board, or no more. */
+export interface Shown { id: string; eventId: string; attemptKey: string; channel: 'sms' | 'email'; reason: string; showing: number }
+
+const TO_SHOW: Statement = {
+  name: 'tocsin_dead_letters_to_show_v1',
+  text: `SELECT id, event_id AS "eventId", attempt_key AS "attemptKey", channel, reason, showing
+           FROM dead_letter WHERE resolved_at IS NULL AND NOT projected ORDER BY id LIMIT $1`,
+};
+const TO_HIDE: Statement = {
+  name: 'tocsin_dead_letters_to_hide_v1',
+  text: `SELECT id, event_id AS "eventId", attempt_key AS "attemptKey", channel, reason, showing
+           FROM dead_letter WHERE resolved_at IS NOT NULL AND projected ORDER BY id LIMIT $1`,
+};
+
+/** Open dead letters without a job on the board, and resolved ones that still have one; at most `limit` of each. */
+export const deadLettersToProject = async (db: Database, limit: number): Promise<{ show: Shown[]; hide: Shown[] }> => {
+  const [show, hide] = await Promise.all([db.query<Shown>(TO_SHOW, [limit]), db.query<Shown>(TO_HIDE, [limit])]);
+  return { show, hide };
+};
+
+// The showing is compared, so that a job of an earlier showing is not taken for this one's.
+const MARK: Statement = {
+  name: 'tocsin_mark_dead_letters_v1',
+  text: `UPDATE dead_letter l SET projected = $3 FROM unnest($1::bigint[], $2::integer[]) AS j(id, showing) WHERE l.id = j.id AND l.showing = j.showing`,
+};
+
+/** Records which of them have a job on the board by now. */
+export const markProjected = async (db: Database, rows: readonly Shown[], projected: boolean): Promise<void> => {
+  if (rows.length > 0) await db.query(MARK, [rows.map((row) => row.id), rows.map((row) => row.showing), projected]);
+};
+
+const AGAIN: Statement = {
+  name: 'tocsin_show_dead_letter_again_v1',
+  text: 'UPDATE dead_letter SET showing = showing + 1, projected = false WHERE id = $1::bigint AND showing = $2 AND resolved_at IS NULL',
+};
+
+/** Its job ends now though it is still open: another one is to stand for it. */
+export const showAgain = async (db: Database, { id, showing }: { id: string; showing: number }): Promise<void> => { await db.query(AGAIN, [id, showing]); };
+
+const FORGET: Statement = { name: 'tocsin_forget_projection_v1', text: 'UPDATE dead_letter SET projected = false WHERE resolved_at IS NULL AND projected AND channel = $1' };
+
+/** The queue lost its jobs: everything open on that channel is to be shown anew. */
+export const forgetProjection = async (db: Database, channel: 'sms' | 'email'): Promise<void> => { await db.query(FORGET, [channel]); };
+
+const PROJECTED: Statement = {
+  name: 'tocsin_count_projected_v1',
+  text: `SELECT channel, count(*)::int AS count FROM dead_letter WHERE resolved_at IS NULL AND projected GROUP BY channel`,
+};
+
+/** How many open dead letters stand on the board, by channel. */
+export const countProjected = async (db: Database): Promise<Partial<Record<'sms' | 'email', number>>> =>
+  Object.fromEntries((await db.query<{ channel: 'sms' | 'email'; count: number }>(PROJECTED, [])).map((row) => [row.channel, row.count]));
+
+const RESOLVE: Statement = {
+  name: 'tocsin_resolve_dead_letter_v1',
+  text: 'UPDATE dead_letter SET resolved_at = $2::timestamptz, resolution = $3 WHERE id = $1::bigint AND resolved_at IS NULL',
+};
+
+/** Resolves one that no append resolves: discarded, or found to be past help. */
+export const resolveDeadLetter = async (db: Database, id: string, { resolution, now }: { resolution: Resolution; now: number }): Promise<void> => {
+  await db.query(RESOLVE, [id, toTimestamp(now), resolution]);
+};
