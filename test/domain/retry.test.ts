@@ -31,7 +31,10 @@ describe('an operator retries', () => {
     const { transitions, requests } = world.retry('sms');
     expect(transitions.map(({ transition }) => transition.kind)).toEqual(['OperatorRetried', 'AttemptPlanned', 'AttemptQueued']);
     expect(world.last('OperatorRetried')).toEqual({ attempt: `${EVENT}.sms.1`, means: 'new_attempt', reason: 'looked_at', even_if_delivered: false, accept_duplicate: false });
-    expect(requests.filter((one) => one.kind !== 'provider')).toEqual([{ kind: 'enqueue', attempt: `${EVENT}.sms.2`, channel: 'sms', generation: 1, notBeforeAt: START + 60_000 }]);
+    expect(requests.filter((one) => one.kind !== 'provider')).toEqual([
+      { kind: 'enqueue', attempt: `${EVENT}.sms.2`, channel: 'sms', generation: 1, notBeforeAt: START + 60_000 },
+      { kind: 'resolve_dead_letter', attempt: `${EVENT}.sms.1`, resolution: 'retried' },
+    ]);
     expect(world.attempt('sms')).toMatchObject({ sequence: 2, origin: 'operator', step: 0, state: 'queued' });
     expect(world.status()).toBe('accepted');
     world.start('sms');
@@ -57,7 +60,7 @@ describe('an operator retries', () => {
     const { requests } = world.retry('sms');
     expect(world.last('OperatorRetried').means).toBe('look_up');
     expect(world.attempt('sms')).toMatchObject({ state: 'submitted_unknown', submissions: 1, nextPollAt: START + 1_000 });
-    expect(requests).toEqual([]);
+    expect(requests).toEqual([{ kind: 'resolve_dead_letter', attempt: `${EVENT}.sms.1`, resolution: 'retried' }]);
   });
   it('and neither its failure nor its deadline claims a channel', () => {
     const world = escalated();

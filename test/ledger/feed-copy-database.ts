@@ -19,6 +19,8 @@ export const copyDatabase = async (from: string, to: string): Promise<void> => {
     const { rows: tables } = await source.query<{ name: string }>(TABLES);
     for (const { name } of tables) {
       const { rows: [all] } = await source.query<{ rows: string }>(`SELECT coalesce(json_agg(t), '[]')::text AS rows FROM ${name} t`);
+      // What a migration has put there itself is in the copy, too.
+      await target.query(`DELETE FROM ${name}`);
       await target.query(`INSERT INTO ${name} OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::${name}, $1::json)`, [all?.rows]);
     }
     const { rows: sequences } = await source.query<{ name: string; last_value: string }>(

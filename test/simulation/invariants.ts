@@ -149,8 +149,8 @@ export const openChecks = (settings: CheckSettings): Checks => {
       book.attempts.add(String(details['attempt']));
     }
     if (kind === 'AttemptDeadLettered') must(details['reason'] !== 'render_drift' && (details['reason'] !== 'payload_destroyed' || around.erased), 'what was planned can be rendered again', String(details['attempt']));
-    if (kind === 'StepSkipped' && details['reason'] === 'suppressed') must(around.suppressed(String(details['channel'])), 'only what the list holds is suppressed', String(details['channel']));
-    if (kind === 'AttemptSuppressed' && details['source'] === 'eligibility') must(around.suppressed(String(find(from, details['attempt'])?.channel)), 'only what the list holds is suppressed', String(details['attempt']));
+    if (kind === 'StepSkipped' && details['reason'] === 'suppressed') must(around.erased || around.suppressed(String(details['channel'])), 'only what the list holds is suppressed', String(details['channel']));
+    if (kind === 'AttemptSuppressed' && details['source'] === 'eligibility') must(around.erased || around.suppressed(String(find(from, details['attempt'])?.channel)), 'only what the list holds is suppressed', String(details['attempt']));
     if (kind === 'AttemptSuppressed' && details['reason'] === 'opted_out') must(around.erased || around.suppressed(String(find(from, details['attempt'])?.channel)), 'an opt-out is on the list with its transition', String(details['attempt']));
     if (kind in ENDS) ended(book, told, from);
     if (kind === 'DeliveryCorrected') book.ended.set(String(details['attempt']), 'undelivered');
