@@ -65,7 +65,7 @@ const carryOut = async (engine: Engine, rows: readonly DeadLetterRecord[], { act
       code: 'waiting', cure: 'start a coordinator (npm start runs one): it carries out what is recorded; running this again is harmless',
     });
   }
-  return countResults(engine.db, ids);
+  return countResults(engine.db, ids, action);
 };
 
 const DONE: ReadonlySet<string> = new Set(['retried', 'discarded']);

@@ -18,7 +18,7 @@ const LIMIT = 50;
 
 const limitOf = (text: string | undefined): number => {
   const limit = text === undefined ? LIMIT : Number(text);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw new UsageError('--limit is a number from 1 to 1000', '--limit');
+  if (!/^\d{1,4}$/.test(text ?? String(LIMIT)) || limit < 1 || limit > 1_000) throw new UsageError('--limit is a number from 1 to 1000', '--limit');
   return limit;
 };
 

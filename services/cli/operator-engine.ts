@@ -1,4 +1,6 @@
+import { isActorName } from '../../shared/config/actor-name.ts';
 import { readKeysText } from '../../shared/config/cli-config.ts';
+import { refuseWrongKeys } from '../../shared/delivery/check-keys.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { createEngine } from '../../shared/delivery/engine.ts';
 import { createDatabaseClock } from '../../shared/ledger/database-clock.ts';
@@ -18,8 +20,11 @@ import { UsageError } from './refusal.ts';
 export const withEngine = <Answer>(io: Io, work: (engine: Engine) => Promise<Answer>): Promise<Answer> => withLedger(io, async (db, config) => {
   const clock = createDatabaseClock(db);
   await clock.refresh();
+  const ring = parseKeyRing(readKeysText(io.env, config));
+  // With another ring no fingerprint would be found, and what is sealed could not be read by the services.
+  await refuseWrongKeys(db, ring);
   return work(createEngine({
-    db, ring: parseKeyRing(readKeysText(io.env, config)), carriers: CARRIERS, sender: { sms: '', email: '' }, now: clock.now,
+    db, ring, carriers: CARRIERS, sender: { sms: '', email: '' }, now: clock.now,
     log: createLogger({ level: 'silent', service: 'cli', redactPaths: REDACT_PATHS }),
   }));
 });
@@ -27,6 +32,6 @@ export const withEngine = <Answer>(io: Io, work: (engine: Engine) => Promise<Ans
 /** Who acts, as the ledger will say. @throws UsageError where it is no plain name: the ledger is for ever, and clear text. */
 export const actorOf = (input: Input): string => {
   const actor = input.text('actor') ?? 'cli';
-  if (!/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$/.test(actor) || actor.replace(/\D/g, '').length > 6) throw new UsageError('--actor must be a short name of letters, at most six digits, . _ : or -, since the ledger keeps it for ever', '--actor');
+  if (!isActorName(actor)) throw new UsageError('--actor must be a short name of letters, at most six digits, . _ : or -, since the ledger keeps it for ever', '--actor');
   return actor;
 };

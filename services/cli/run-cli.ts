@@ -33,6 +33,7 @@ const factsOf = async (error: unknown): Promise<RefusalFacts & { message: string
   if (isDatabaseAway(error)) return { message: 'the database does not answer', code: 'database_away', cure: 'start it or correct DATABASE_URL; `npx tocsin doctor` tells more' };
   if (!(error instanceof Error)) return { message: 'something failed that gave no reason', code: 'internal' };
   if (isNotMigrated(error)) return { message: 'the database has no tables of Tocsin', code: 'not_migrated', cure: 'run `npx tocsin migrate` with the owner\'s DATABASE_URL' };
+  if (error.name === 'WrongKeysError') return { message: error.message, code: 'wrong_keys', field: 'TOCSIN_KEYS' };
   if (error.name === 'ConfigurationError') return { message: error.message, code: 'configuration' };
   // The message of a library may quote a URL or an address.
   const { redactText } = await import('../../shared/security/redact.ts');

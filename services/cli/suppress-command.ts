@@ -1,5 +1,7 @@
 import type { Channel } from '../../shared/domain/words.ts';
 import { addressPrint, normaliseAddress, SUPPRESSION_REASONS, suppressDestination } from '../../shared/delivery/suppression.ts';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { isKnownTenant } from '../../shared/ledger/reads.ts';
 import type { SuppressionRecord } from '../../shared/ledger/suppressions.ts';
 import { listSuppressions, removeSuppressions } from '../../shared/ledger/suppressions.ts';
 import type { Command, Input } from './command.ts';
@@ -42,6 +44,11 @@ const requestOf = (input: Input) => {
   return { tenant: tenantOf(input), channel, address, reason, actor: actorOf(input) };
 };
 
+const refuseUnknownTenant = async ({ db }: Engine, tenant: string): Promise<void> => {
+  if (tenant === 'default' || await isKnownTenant(db, tenant)) return;
+  throw new Refusal(`no tenant is called ${tenant}: it has neither an API key nor a notification`, { code: 'unknown_tenant', field: '--tenant', cure: 'see `npx tocsin key list` for the tenants there are' });
+};
+
 const short = (print: Uint8Array): string => Buffer.from(print).toString('hex').slice(0, 12);
 
 export const suppressAddCommand: Command = {
@@ -55,9 +62,10 @@ export const suppressAddCommand: Command = {
   ],
   run: async (input, io) => {
     const request = requestOf(input);
-    const { added, print } = await withEngine(io, async (engine) => ({
-      added: await suppressDestination(engine, request), print: short(addressPrint(engine.ring, request.channel, request.address)),
-    }));
+    const { added, print } = await withEngine(io, async (engine) => {
+      await refuseUnknownTenant(engine, request.tenant);
+      return { added: await suppressDestination(engine, request), print: short(addressPrint(engine.ring, request.channel, request.address)) };
+    });
     if (input.json) io.out.write(`${JSON.stringify({ channel: request.channel, destination: print, tenant: request.tenant, suppressed: true, replayed: !added })}\n`);
     else if (!added) io.out.write(`${request.channel} ${print} was suppressed already; what stands in the list stands.\n`);
     else {
@@ -97,7 +105,7 @@ const shown = (row: SuppressionRecord) => ({
 const lineOf = (row: SuppressionRecord, withRemoved: boolean): string[] => {
   const view = shown(row);
   return [
-    view.channel, view.destination, view.sender ?? 'every', view.reason, view.source, dateTime(row.at.getTime()), view.actor, view.attempt ?? '-',
+    view.tenant, view.channel, view.destination, view.sender ?? 'every', view.reason, view.source, dateTime(row.at.getTime()), view.actor, view.attempt ?? '-',
     ...(withRemoved ? [row.removedAt ? `${dateTime(row.removedAt.getTime())} ${view.removed_by} (${view.removed_reason})` : '-'] : []),
   ];
 };
@@ -106,7 +114,7 @@ export const suppressListCommand: Command = {
   name: 'suppress list',
   summary: 'list what is suppressed, by fingerprint; no address is kept in clear',
   args: [],
-  options: { ...where, removed: { help: 'those that were taken back too' } },
+  options: { ...where, tenant: { value: 'T', help: 'only those of that tenant (default: of all)' }, removed: { help: 'those that were taken back too' } },
   examples: [
     ['suppress list', 'the newest first'],
     ['suppress list --channel sms --address +12025550101 --removed', 'all that was ever said of one number'],
@@ -125,7 +133,7 @@ export const suppressListCommand: Command = {
     if (input.json) io.out.write(`${JSON.stringify({ suppressions: listed.map(shown), more: rows.length > LISTED })}\n`);
     else if (rows.length === 0) io.out.write('Nothing is suppressed.\n');
     else {
-      const head = ['channel', 'destination', 'sender', 'reason', 'source', 'since', 'actor', 'evidence', ...(input.flag('removed') ? ['taken back'] : [])];
+      const head = ['tenant', 'channel', 'destination', 'sender', 'reason', 'source', 'since', 'actor', 'evidence', ...(input.flag('removed') ? ['taken back'] : [])];
       io.out.write(`${table(head, listed.map((row) => lineOf(row, input.flag('removed'))))}\n${rows.length > LISTED ? `Only the newest ${LISTED}; narrow it down with --channel and --address.\n` : ''}`);
     }
     return 0;

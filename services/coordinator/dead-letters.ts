@@ -12,6 +12,7 @@ import { EVENTS } from '../../shared/telemetry/events.ts';
 const LOOK_EVERY_MS = 500;
 /** How often the board is counted against the rows. */
 const COUNT_EVERY_MS = 15_000;
+const LOOK_AGAIN_MS = 2_000;
 const BATCH = 200;
 const CHANNELS = ['sms', 'email'] as const;
 
@@ -40,7 +41,8 @@ export const startDeadLetterDuty = ({ engine, queue }: { engine: Engine; queue: 
     // Resolved, or shown anew meanwhile: another job stands for it.
     if (!row || row.resolvedAt !== null || row.showing !== payload['showing']) return 'done';
     if (row.requests.some((request) => request.handledAt === null)) {
-      await handleDeadLetterRequests(engine, { deadLetterId: id });
+      // Another coordinator has it in hand: what came of it is seen in a moment.
+      if (await handleDeadLetterRequests(engine, { deadLetterId: id }) === 0) return { retryAtMs: engine.hostNow() + LOOK_AGAIN_MS };
       await showAgain(engine.db, { id, showing: row.showing });
       return 'done';
     }
@@ -88,7 +90,7 @@ export const startDeadLetterDuty = ({ engine, queue }: { engine: Engine; queue: 
   const attend = (): Promise<void> => {
     lookedAt = engine.monotonic();
     running ??= look()
-      .catch((error: unknown) => engine.log.debug({ event: EVENTS.projectionFailed, error: (error as Error).name }))
+      .catch((error: unknown) => engine.log.warn({ event: EVENTS.projectionFailed, error: (error as Error).name }))
       .finally(() => { running = null; });
     return running;
   };

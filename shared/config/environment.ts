@@ -1,3 +1,4 @@
+import { isActorName } from './actor-name.ts';
 import { z } from 'zod';
 
 const port = z.coerce.number('must be a port number').int('must be a whole number').min(0, 'must be from 0 to 65535').max(65_535, 'must be from 0 to 65535');
@@ -26,7 +27,7 @@ export const VARIABLES = {
   HOST: z.string().min(1).default('127.0.0.1'),
   INTAKE_PORT: port.default(3000),
   DASHBOARD_PORT: port.default(3001),
-  OPERATOR_USER: z.string().min(1).default('operator'),
+  OPERATOR_USER: z.string().refine(isActorName, 'must be a short name of letters, at most six digits, . _ : or -, since the ledger keeps it for ever').default('operator'),
   OPERATOR_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
   TICKETS_PER_MINUTE_PER_ADDRESS: whole(1).default(600),
   TICKETS_PER_MINUTE_PER_PLAYER: whole(1).default(30),

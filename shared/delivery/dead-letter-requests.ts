@@ -3,6 +3,7 @@ import type { AttemptKey } from '../domain/words.ts';
 import type { Resolution } from '../domain/work.ts';
 import type { Handled, LeasedRequest } from '../ledger/dead-letter-requests.ts';
 import { leaseRequests, recordHandled, recordRequests } from '../ledger/dead-letter-requests.ts';
+import { isDatabaseAway } from '../ledger/database.ts';
 import { resolveDeadLetter } from '../ledger/dead-letters.ts';
 import { EVENTS } from '../telemetry/events.ts';
 import type { Engine } from './engine.ts';
@@ -58,6 +59,17 @@ const carryOut = async (engine: Engine, leased: LeasedRequest): Promise<string> 
   return 'discarded';
 };
 
+/** One that cannot be carried out - its reason or its message does not open, say - is handled all the same, and must not hold up the others. */
+const carriedOut = async (engine: Engine, leased: LeasedRequest): Promise<string> => {
+  try {
+    return await carryOut(engine, leased);
+  } catch (error) {
+    if (isDatabaseAway(error)) throw error;
+    engine.log.error({ event: EVENTS.deadLetterFailed, request: leased.requestId, event_id: leased.eventId, error: (error as Error).name });
+    return 'failed';
+  }
+};
+
 /**
  * Carries out what operators asked for, through the decider as everything else; a refusal is a result. One at a time per dead
  * letter, under a lease; after a crash it is taken up again and finds what was done. Returns how many were handled.
@@ -67,7 +79,7 @@ export const handleDeadLetterRequests = async (engine: Engine, only?: { deadLett
   for (;;) {
     const now = engine.now();
     const leased = await leaseRequests(engine.db, { now, leaseUntil: now + LEASE_MS, limit: BATCH, ...only });
-    const handled: Handled[] = await Promise.all(leased.map(async (one) => ({ requestId: one.requestId, result: await carryOut(engine, one) })));
+    const handled: Handled[] = await Promise.all(leased.map(async (one) => ({ requestId: one.requestId, result: await carriedOut(engine, one) })));
     await recordHandled(engine.db, handled, engine.now());
     for (const { requestId, result } of handled) engine.log.info({ event: EVENTS.deadLetterHandled, request: requestId, result });
     count += handled.length;

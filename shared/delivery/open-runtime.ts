@@ -6,22 +6,20 @@ import { APP_ROLE, isDatabaseAway, openDatabase } from '../ledger/database.ts';
 import type { Database } from '../ledger/database.ts';
 import { missingMigrations } from '../ledger/migrate.ts';
 import { createPostgresLedger } from '../ledger/postgres-ledger.ts';
-import { newestSealed } from '../ledger/reads.ts';
 import { publishVersions } from '../ledger/versions.ts';
 import { checkRedis } from '../queue/check-redis.ts';
 import { openQueueBackend } from '../queue/queue-backend.ts';
 import type { QueueBackend } from '../queue/queue-backend.ts';
 import { parseKeyRing } from '../security/key-ring.ts';
-import type { KeyRing } from '../security/key-ring.ts';
 import { REDACT_PATHS } from '../security/redact.ts';
 import { EVENTS } from '../telemetry/events.ts';
 import { armFaultPoint } from '../telemetry/fault-points.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { carriersFor } from '../transports/carriers.ts';
+import { refuseWrongKeys } from './check-keys.ts';
 import { createEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
-import { openPart } from './payload.ts';
 import { createRelay } from './relay.ts';
 import type { Relay } from './relay.ts';
 
@@ -50,21 +48,6 @@ const checkSubmitLimits = (policies: ReturnType<typeof loadPolicies>, config: En
 const refuseUnmigrated = async (db: Database): Promise<void> => {
   const missing = await missingMigrations(async (text) => (await db.pool.query(text)).rows);
   if (missing.length > 0) throw new NotMigratedError(`the database lacks ${missing.length} migration(s), first ${missing[0]}: run \`npx tocsin migrate\``);
-};
-
-/** The key ring does not open what the database holds: going on would seal with a key that the rest does not share. */
-export class WrongKeysError extends Error {
-  override readonly name = 'WrongKeysError';
-}
-
-const refuseWrongKeys = async (db: Database, ring: KeyRing): Promise<void> => {
-  const sealed = await newestSealed(db);
-  if (!sealed) return;
-  try {
-    openPart(ring, sealed.eventId, 'recipient', sealed);
-  } catch {
-    throw new WrongKeysError(`TOCSIN_KEYS does not open what this database holds (sealed with key ${sealed.keyId}): give it the key ring that the data was sealed with`);
-  }
 };
 
 const checkQueue = async (config: EngineConfig, log: Logger): Promise<void> => {

@@ -6,7 +6,7 @@ import type { Sealed } from '../security/sealing.ts';
 import type { Engine } from './engine.ts';
 
 /** The reasons for holding, resuming or retrying that the ledger names in clear text; whatever else is the caller's own text. */
-const OPERATOR_CODES: ReadonlySet<string> = new Set(['maintenance', 'incident', 'wrong_person', 'wrong_text', 'provider_trouble', 'duplicate', 'over', 'checked', 'requested', 'other']);
+const OPERATOR_CODES: ReadonlySet<string> = new Set(['maintenance', 'incident', 'wrong_person', 'wrong_text', 'provider_trouble', 'duplicate', 'over', 'checked', 'requested', 'done', 'other']);
 
 /** A person's reason as the ledger may keep it: a code stands there, a sentence is booked as `other` and sealed. */
 export const sealReason = ({ ring }: Pick<Engine, 'ring'>, eventId: string, reason: string): { code: string; sealed: Sealed | null } =>

@@ -6,8 +6,11 @@ import { fingerprint } from '../security/fingerprint.ts';
 import type { KeyRing } from '../security/key-ring.ts';
 import type { Engine } from './engine.ts';
 
-/** The print by which a destination is found; the same as the recipient's row has. The address must be normalised. */
-export const addressPrint = (ring: KeyRing, channel: Channel, address: string): Buffer => fingerprint(ring, channel, address);
+/**
+ * The print by which a destination is found; the same as the recipient's row has. The address must be normalised. Case is left out: mail
+ * goes to the local part as it was given, but whoever wants no mail means it however his address is written.
+ */
+export const addressPrint = (ring: KeyRing, channel: Channel, address: string): Buffer => fingerprint(ring, channel, address.toLowerCase());
 
 /** A sender by its address alone, so that another display name is no other sender: `Tocsin <a@example.com>` is `a@example.com`. */
 const senderAddress = (sender: string): string => (/<([^<>]+)>\s*$/.exec(sender)?.[1] ?? sender).trim().toLowerCase();

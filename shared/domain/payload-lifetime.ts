@@ -39,8 +39,10 @@ export const hasOpenDeadLetter = (state: NotificationState): boolean => !state.c
 const addressesKeptUntil = (state: NotificationState, payload: PayloadState): Instant | null => {
   if (state.settledAt === null) return null;
   if (state.rejected) return state.settledAt;
-  if (payload.addresses === 'retention' || hasOpenDeadLetter(state)) return payload.retentionUntil;
-  return Math.min(state.settledAt + payload.retryWindowMs, payload.retentionUntil);
+  if (payload.addresses === 'retention') return payload.retentionUntil;
+  // A dead letter can be retried until expiry; after that there is nothing more to do about it, whoever looked at it or not.
+  const from = hasOpenDeadLetter(state) ? Math.max(state.settledAt, state.expiresAt) : state.settledAt;
+  return Math.min(from + payload.retryWindowMs, payload.retentionUntil);
 };
 
 /** Until when its own terms keep a part; null where something else has to happen first. */

@@ -87,6 +87,8 @@ const notProcessed = (work: Work, attempt: AttemptState, reason: ReasonCode, ret
  * retry, who is waiting for the answer. Whatever is refused meanwhile waits for the provider, and has not failed.
  */
 const accountRefused = (work: Work, attempt: AttemptState, reason: 'provider_auth' | 'provider_account', maybeSent: boolean): void => {
+  // Nothing of it is to be retried any more, so it is no operator's work: whoever is refused next begins the incident.
+  if (work.state.closed || isPastExpiry(work.state, work.input.now)) return notProcessed(work, attempt, reason, null);
   const begins = beginsIncident(work, attempt);
   if (begins) openProvider(work, attempt, reason);
   if (begins || attempt.origin === 'operator') return deadLetter(work, attempt, reason, maybeSent);

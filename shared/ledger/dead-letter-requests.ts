@@ -75,11 +75,11 @@ const OPEN: Statement = {
 export const countOpenRequests = async (db: Database, ids: readonly string[]): Promise<number> => (await db.query<{ count: number }>(OPEN, [ids]))[0]?.count ?? 0;
 
 const RESULTS: Statement = {
-  name: 'tocsin_dead_letter_results_v1',
-  text: `SELECT r.result, count(*)::int AS count FROM unnest($1::bigint[]) AS i(id)
-           CROSS JOIN LATERAL (SELECT result FROM dead_letter_request WHERE dead_letter_id = i.id AND handled_at IS NOT NULL ORDER BY id DESC LIMIT 1) r GROUP BY r.result`,
+  name: 'tocsin_dead_letter_results_v2',
+  text: `SELECT CASE WHEN r.action = $2 THEN r.result ELSE 'asked_otherwise' END AS result, count(*)::int AS count FROM unnest($1::bigint[]) AS i(id)
+           CROSS JOIN LATERAL (SELECT action, result FROM dead_letter_request WHERE dead_letter_id = i.id AND handled_at IS NOT NULL ORDER BY id DESC LIMIT 1) r GROUP BY 1`,
 };
 
-/** How the newest handled request of each of these ended, counted. */
-export const countResults = async (db: Database, ids: readonly string[]): Promise<Record<string, number>> =>
-  Object.fromEntries((await db.query<{ result: string; count: number }>(RESULTS, [ids])).map((row) => [row.result, row.count]));
+/** How the newest handled request of each of these ended, counted; `asked_otherwise` where that was another action's. */
+export const countResults = async (db: Database, ids: readonly string[], action: NewRequest['action']): Promise<Record<string, number>> =>
+  Object.fromEntries((await db.query<{ result: string; count: number }>(RESULTS, [ids, action])).map((row) => [row.result, row.count]));

@@ -51,7 +51,9 @@ export const deadLettersToProject = async (db: Database, limit: number): Promise
 // The showing is compared, so that a job of an earlier showing is not taken for this one's.
 const MARK: Statement = {
   name: 'tocsin_mark_dead_letters_v1',
-  text: `UPDATE dead_letter l SET projected = $3 FROM unnest($1::bigint[], $2::integer[]) AS j(id, showing) WHERE l.id = j.id AND l.showing = j.showing`,
+  text: `WITH mine AS MATERIALIZED (
+           SELECT l.id FROM dead_letter l JOIN unnest($1::bigint[], $2::integer[]) AS j(id, showing) ON l.id = j.id AND l.showing = j.showing ORDER BY l.id FOR NO KEY UPDATE OF l)
+         UPDATE dead_letter l SET projected = $3 FROM mine WHERE l.id = mine.id`,
 };
 
 /** Records which of them have a job on the board by now. */
@@ -67,7 +69,11 @@ const AGAIN: Statement = {
 /** Its job ends now though it is still open: another one is to stand for it. */
 export const showAgain = async (db: Database, { id, showing }: { id: string; showing: number }): Promise<void> => { await db.query(AGAIN, [id, showing]); };
 
-const FORGET: Statement = { name: 'tocsin_forget_projection_v1', text: 'UPDATE dead_letter SET projected = false WHERE resolved_at IS NULL AND projected AND channel = $1' };
+const FORGET: Statement = {
+  name: 'tocsin_forget_projection_v1',
+  text: `WITH mine AS MATERIALIZED (SELECT id FROM dead_letter WHERE resolved_at IS NULL AND projected AND channel = $1 ORDER BY id FOR NO KEY UPDATE)
+         UPDATE dead_letter l SET projected = false FROM mine WHERE l.id = mine.id`,
+};
 
 /** The queue lost its jobs: everything open on that channel is to be shown anew. */
 export const forgetProjection = async (db: Database, channel: 'sms' | 'email'): Promise<void> => { await db.query(FORGET, [channel]); };

@@ -17,6 +17,11 @@ export type NotificationRecord = NonNullable<Awaited<ReturnType<typeof readNotif
 export const tenantOf = async (db: Database, eventId: string): Promise<string | null> =>
   (await db.prisma.notification.findUnique({ where: { eventId }, select: { tenant: true } }))?.tenant ?? null;
 
+/** Whether that tenant has an API key or a notification. */
+export const isKnownTenant = async (db: Database, tenant: string): Promise<boolean> =>
+  (await db.prisma.apiKey.findFirst({ where: { tenant }, select: { id: true } })) !== null
+  || (await db.prisma.notification.findFirst({ where: { tenant }, select: { eventId: true } })) !== null;
+
 /** The entries of a notification, oldest first, after a version (0 for all). */
 export const readEntries = async (db: Database, eventId: string, afterVersion = 0) =>
   db.prisma.ledgerEntry.findMany({ where: { eventId, version: { gt: afterVersion } }, orderBy: { version: 'asc' } });

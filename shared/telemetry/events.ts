@@ -18,6 +18,7 @@ export const EVENTS = {
   providerClosed: 'provider.closed',
   relayFailed: 'relay.failed',
   deadLetterHandled: 'dead_letter.handled',
+  deadLetterFailed: 'dead_letter.failed',
   projectionFailed: 'dead_letter.projection_failed',
   projectionRebuilt: 'dead_letter.projection_rebuilt',
   checkpointFailed: 'checkpoint.failed',

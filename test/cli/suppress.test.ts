@@ -53,8 +53,26 @@ describe('tocsin suppress', () => {
     const listed = await suppress(['list', '--json']);
     expect(JSON.parse(listed.out)).toMatchObject({ more: false, suppressions: [{ channel: 'sms', sender: null, reason: 'requested', source: 'hand', actor: 'oncall-01', removed_at: null }] });
     const people = await suppress(['list']);
-    expect(people.out).toMatch(/^channel {2}destination/);
+    expect(people.out).toMatch(/^tenant {3}channel {2}destination/);
     expect(listed.out + people.out).not.toContain('202555');
+  });
+
+  it('means an address however its letters are written', async () => {
+    expect(await suppress(['add', '--channel', 'email', '--address', 'OnCall-04@EXAMPLE.com', '--reason', 'requested'])).toMatchObject({ code: 0 });
+    const outcome = await acceptNotification(engine, urgentRequest('04'));
+    if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
+    expect((await engine.load(outcome.eventId))?.suppressed).toEqual([expect.stringMatching(/^email:/)]);
+    expect(await suppress(['remove', '--channel', 'email', '--address', 'oncall-04@example.com', '--reason', 'test'])).toMatchObject({ code: 0 });
+  });
+
+  it('refuses a key ring that is not the deployment\'s, with which nothing would be found', async () => {
+    const refused = await run(['suppress', 'add', ...sms(), '--json'], { env: { ...env(), TOCSIN_KEYS: generateKeyRingText() } });
+    expect([refused.code, JSON.parse(refused.out)]).toEqual([1, { error: expect.objectContaining({ code: 'wrong_keys', field: 'TOCSIN_KEYS' }) }]);
+  });
+
+  it('refuses a tenant that nobody knows', async () => {
+    const refused = await suppress(['add', ...sms(['--tenant', 'defualt', '--json'])]);
+    expect([refused.code, JSON.parse(refused.out)]).toEqual([1, { error: expect.objectContaining({ code: 'unknown_tenant', field: '--tenant' }) }]);
   });
 
   it('takes one back, keeps that it was there, and refuses to take back what is not', async () => {

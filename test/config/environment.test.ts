@@ -15,4 +15,8 @@ describe('the environment', () => {
     expect(read).toThrow(/DATABASE_URL must be a postgres:\/\/ URL.*CHANNEL must be sms or email.*INTAKE_PORT.*TOCSIN_KEYS is not set/s);
     expect(read).not.toThrow(/secret/);
   });
+
+  test.each(['ada@example.com', '+12025550101', '', 'a b', '1234567'])('takes %j for no name of an operator: the ledger would keep it for ever', (name) => {
+    expect(() => readVariables({ OPERATOR_USER: name || ' ' }, ['OPERATOR_USER'])).toThrow(/OPERATOR_USER must be a short name/);
+  });
 });

@@ -49,7 +49,8 @@ const fallbackClaimed = (tally: Tally, details: Details<'FallbackClaimed'>, entr
   const attempt = rests && findAttempt(from, rests.attempt);
   const step = input.policy.steps[details.from_step];
   if (!rests || !attempt || !step) return must(false, 'a claim names what it rests on', details);
-  const barred = attempt.state === 'suppressed' && input.eligibility(attempt.channel) !== null && attempt.reason !== 'opted_out';
+  // Barred when it was ended; whatever bars it may be gone by the time that the claim is permitted.
+  const barred = attempt.state === 'suppressed' && attempt.reason !== 'opted_out';
   const permitted = step.escalateWhen.includes(rests.class) || (details.cause === 'provider_unavailable' && step.escalateWhen.includes('failed'));
   must(barred || permitted, 'a claim is permitted by escalate_when', details);
   must(input.eligibility(details.channel) === null, 'no barred channel is claimed (inv. 9)', details);

@@ -181,10 +181,10 @@ describe('addresses wait for an open dead letter', () => {
     world.answer('sms', unavailable);
     return world;
   };
-  it('until the retention is over', () => {
+  it('until its expiry, after which no retry is possible, and the window after that', () => {
     const world = dead();
     expect(hasOpenDeadLetter(world.state)).toBe(true);
-    expect(destructionAt(world.state, 'addresses')).toBe(RETENTION);
+    expect(destructionAt(world.state, 'addresses')).toBe(world.state.expiresAt + DAY);
   });
   it('also where a message could not be rendered', () => {
     const world = opened({}, smsOnly, { render: () => ({ ok: false, reason: 'render_error' }) });

@@ -293,3 +293,17 @@ describe('the explanation', () => {
     expect(told(probe, alone)).toContain('SMS was let through to twilio at 2026-01-05T12:00:10Z as the one probe of whether it takes us again, after waiting since 2026-01-05T12:00:00Z.');
   });
 });
+
+describe('a refusal of our account that is heard when nothing may follow any more', () => {
+  it.each(['closed', 'expired'] as const)('once it is %s: no dead letter, for nobody could retry it, and the next one refused begins the incident', (how) => {
+    const world = accept(alone);
+    if (how === 'expired') world.jumpTo(899_000);
+    world.start('sms');
+    if (how === 'closed') world.close();
+    else world.jumpTo(900_500);
+    world.answer('sms', unavailable);
+    expect(world.attempt('sms')).toMatchObject(how === 'closed' ? { state: 'cancelled', reason: 'closed' } : { state: 'expired', reason: 'expired' });
+    expect(letters(world)).toEqual([]);
+    expect(world.provider('sms').state).toBe('closed');
+  });
+});

@@ -116,6 +116,17 @@ describeOnBackends('dead letters', (backend) => {
     expect(await world.kinds(eventId)).not.toContain('OperatorRetried');
   });
 
+  test('one that cannot be carried out is told as failed, holds up no other, and can still be discarded', async () => {
+    const [broken, sound] = await die(2) as [string, string];
+    const ids = [await idOf(broken), await idOf(sound)];
+    await world.ask("INSERT INTO dead_letter_request (dead_letter_id, action, actor, reason, key_id, box, requested_at) VALUES ($1, 'retry', 'test', 'other', 'k9', '\\x00', now()), ($2, 'retry', 'test', 'checked', NULL, NULL, now())", ids);
+    await until(async () => (await countOpenRequests(world.engine.db, ids)) === 0);
+    const resultOf = async (id: string) => (await world.ask('SELECT result FROM dead_letter_request WHERE dead_letter_id = $1', [id]))[0]?.['result'];
+    expect([await resultOf(ids[0] as string), await resultOf(ids[1] as string)]).toEqual(['failed', 'retried']);
+    expect(await tocsin(['discard', String(ids[0]), '--reason', 'over', '--yes'])).toMatchObject({ code: 0 });
+    expect(await world.ask('SELECT resolution FROM dead_letter WHERE event_id = $1', [broken])).toEqual([{ resolution: 'discarded' }]);
+  });
+
   test('after a flush of the queue the board is made again from the rows', async () => {
     await die(2);
     await until(async () => await onBoard() === await open());

@@ -33,6 +33,12 @@ const FOCUSES = {
     ...plan,
     faults: [...plan.faults, ...[2, 3, 4].map((pass): Fault => ({ kind: random.pick(['stop', 'crash']), boundary: 'status', side: 'before', pass, forMs: random.between(18_000, 45_000) }))],
   }),
+  /** Several notifications meet a provider that refuses our account, and are left alone until it is back. */
+  'refused-accounts': (plan: Plan, random: Seeded): Plan => ({
+    ...plan,
+    workflows: [0, 1, 2].map((index) => ({ ...(plan.workflows[0] as Plan['workflows'][number]), at: index * random.between(100, 2_000), closeAfterMs: null, expiresInMs: null, bar: null, acts: [], unrenderable: false, region: 'US', person: index })),
+    faults: [...plan.faults, ...(['sms', 'email'] as const).map((channel): Fault => ({ kind: 'account-refused', channel, at: 0, forMs: random.between(3_000, 40_000) }))],
+  }),
 } as const;
 export type FocusName = keyof typeof FOCUSES;
 

@@ -19,6 +19,8 @@ const FOCUS: Readonly<Record<string, FocusName>> = {
   'failed-enqueue-read-as-duplicate': 'queue-away',
   'retry-after-delivery': 'late-retries',
   'one-lease-for-poll-and-decision-in-the-twin': 'stopped-pollers',
+  'dead-letter-for-every-refusal': 'refused-accounts',
+  'nobody-is-told-that-it-is-back': 'refused-accounts',
   'lost-worker-never-rescued': 'dead-workers',
 };
 

@@ -36,7 +36,8 @@ const termOf = (state: NotificationState, part: PayloadPart): number | null => {
   if (part === 'secrets') return 0;
   if (part === 'variables') return { submitted: 0, settled: state.settledAt, retention: payload.retentionUntil }[payload.variables];
   if (state.settledAt === null || state.rejected !== null) return state.settledAt;
-  return payload.addresses === 'retention' || isAsked(state) ? payload.retentionUntil : Math.min(payload.retentionUntil, state.settledAt + payload.retryWindowMs);
+  if (payload.addresses === 'retention') return payload.retentionUntil;
+  return Math.min(payload.retentionUntil, (isAsked(state) ? Math.max(state.settledAt, state.expiresAt) : state.settledAt) + payload.retryWindowMs);
 };
 
 /** When each part that is still there has to go, as the state stands. */
