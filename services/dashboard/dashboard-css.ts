@@ -47,6 +47,7 @@ details > summary { cursor: pointer; min-height: 2.75rem; padding: .625rem 0; fo
 .told { margin: .5rem 0; padding: .75rem 1rem .75rem 2.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; } .told li { margin: .25rem 0; overflow-wrap: anywhere; } .told em { font-style: normal; font-weight: 600; }
 .filters { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin: .75rem 0; } .filters > div { flex: 1 1 11rem; min-width: 0; } .filters .wide-field { flex: 2 1 18rem; }
 .filters label { display: block; font-weight: 600; font-size: .875rem; } .filters input, .filters select { font: inherit; width: 100%; min-height: 2.75rem; padding: .375rem .625rem; border: 1px solid var(--soft); border-radius: .5rem; background: var(--card); color: var(--ink); }
+::placeholder { color: var(--soft); opacity: 1; }
 .problem { color: var(--bad); font-weight: 600; } .pager { display: flex; gap: 1.5rem; } .pager a { padding: .6875rem 0; }
 @media (max-width: 46rem) { table a, dl a { display: inline-block; padding: .6875rem 0; margin: -.6875rem 0; } td { padding: .3125rem 0; } }
 ${TIMELINE_CSS}`;

@@ -60,8 +60,8 @@ export const liveParts = (shown: ShownNotification): string => {
   const eventId = escapeHtml(record.eventId);
   return `<div id="live" data-open="${open ? 1 : 0}" data-every="1000" data-from="/notifications/${eventId}/live" data-tag="${escapeHtml(tagOf(state.version, open, now))}">
 ${part('standing', standing(shown))}
-<h2 id="timeline">Timeline</h2>${part('picture', timeline(picture))}
 <h2>Why</h2>${part('why', explanation.length === 0 ? '<p class="soft">There is nothing to explain yet.</p>' : `<ol class="told">${explanation.map((one) => `<li>${toldHtml(one)}</li>`).join('')}</ol>`)}
+<h2 id="timeline">Timeline</h2>${part('picture', timeline(picture))}
 <h2>Facts</h2>${part('facts', factsOf(shown))}
 <h2>Attempts</h2>${part('attempts', table('In the order in which they were planned', ['Channel', 'Outcome', 'Reason', 'Planned', 'Submitted', 'Deadline', 'Settled'], state.attempts.map(attemptRow)))}
 <h2>Ledger</h2>${part('entries', `<details id="entries"><summary id="entries-summary">Every entry, oldest first (${entries.length})</summary>${table('Append-only: what is written here stays', ['Version', 'At', 'Entry', 'Attempt', 'From, to', 'Actor', 'Details'], entries.map(entryRow))}</details>`)}

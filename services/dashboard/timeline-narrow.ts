@@ -24,7 +24,7 @@ const rowsOf = (picture: Picture): Row[] => {
   let y = HEAD - CLOSEST + 22;
   return things.map((thing, index) => {
     const ms = thing.at - at;
-    const quiet = ms > picture.quietMs;
+    const quiet = ms >= picture.quietMs;
     const gap = quiet ? { y: y + BREAK / 2, ms } : null;
     y += quiet ? BREAK : Math.min(FARTHEST, CLOSEST + (ms / picture.quietMs) * (FARTHEST - CLOSEST) * 2);
     const sameInstant = index > 0 && offsetText(thing.at - picture.start) === offsetText(at - picture.start);

@@ -22,7 +22,7 @@ const place = (anchors: readonly Anchor[], { start, quietMs }: ScaleSettings, pa
   return anchors.map((anchor) => {
     const ms = anchor.at - at;
     const line = reached.get(null);
-    const free = [x + (ms > quietMs ? BREAK : ms * pace), ...(line === undefined ? [] : [line + LINE])];
+    const free = [x + (ms >= quietMs ? BREAK : ms * pace), ...(line === undefined ? [] : [line + LINE])];
     const own = anchor.lane === null ? (reached.size === 0 ? undefined : Math.max(...reached.values()) + LINE) : reached.get(anchor.lane);
     if (own !== undefined) free.push(anchor.lane === null ? own : own + SIGN);
     x = Math.max(...free);
@@ -47,7 +47,7 @@ const fit = (anchors: readonly Anchor[], settings: ScaleSettings): number[] => {
 };
 
 /**
- * Lays instants out on a line of `width` units: time runs evenly where it can, signs keep their distance, and what is longer than
+ * Lays instants out on a line of `width` units: time runs evenly where it can, signs keep their distance, and what is as long as
  * `quietMs` without anything is cut to a break. `anchors` ascending by instant.
  */
 export const scaleOf = (anchors: readonly Anchor[], settings: ScaleSettings): Scale => {
@@ -56,13 +56,13 @@ export const scaleOf = (anchors: readonly Anchor[], settings: ScaleSettings): Sc
   const pairs = points.slice(1).map((to, index) => ({ from: points[index] as { at: number; x: number }, to }));
   return {
     xs,
-    breaks: pairs.filter(({ from, to }) => to.at - from.at > settings.quietMs).map(({ from, to }) => ({ fromX: from.x, toX: to.x, ms: to.at - from.at })),
+    breaks: pairs.filter(({ from, to }) => to.at - from.at >= settings.quietMs).map(({ from, to }) => ({ fromX: from.x, toX: to.x, ms: to.at - from.at })),
     xOf: (at) => {
       const exact = points.slice(1).find((point) => point.at === at);
       if (exact) return exact.x;
       const pair = pairs.find(({ from, to }) => from.at <= at && at < to.at);
       if (!pair) return null;
-      if (at !== pair.from.at && pair.to.at - pair.from.at > settings.quietMs) return null;
+      if (at !== pair.from.at && pair.to.at - pair.from.at >= settings.quietMs) return null;
       return pair.from.x + ((at - pair.from.at) / (pair.to.at - pair.from.at)) * (pair.to.x - pair.from.x);
     },
   };

@@ -9,10 +9,14 @@ import { wideTimeline } from './timeline-wide.ts';
 
 const WORDS_ID = 'timeline-words';
 
-const legend = (picture: Picture): string => {
+/** Those that occur, in the order of the table. */
+const signsIn = (picture: Picture): GlyphName[] => {
   const used = new Set(picture.items.map(({ glyph }) => glyph));
-  const signs = (Object.keys(GLYPHS) as GlyphName[]).filter((name) => used.has(name))
-    .map((name) => `<li><svg class="tl sample" viewBox="-9 -9 18 18" aria-hidden="true"><g class="sign t-${GLYPHS[name].tone}">${GLYPHS[name].shape}</g></svg>${escapeHtml(GLYPHS[name].words)}</li>`);
+  return (Object.keys(GLYPHS) as GlyphName[]).filter((name) => used.has(name));
+};
+
+const legend = (picture: Picture): string => {
+  const signs = signsIn(picture).map((name) => `<li><svg class="tl sample" viewBox="-9 -9 18 18" aria-hidden="true"><g class="sign t-${GLYPHS[name].tone}">${GLYPHS[name].shape}</g></svg>${escapeHtml(GLYPHS[name].words)}</li>`);
   return `<ul class="legend" aria-label="Legend">${signs.join('')}${picture.bands.length > 0 ? '<li><svg class="tl sample" viewBox="-9 -9 18 18" aria-hidden="true"><rect class="band" x="-9" y="-9" width="18" height="18"/></svg>held by a pause</li>' : ''}</ul>`;
 };
 
@@ -28,9 +32,22 @@ const inWords = (picture: Picture): string => {
 export const timeline = (picture: Picture): string =>
   `<figure class="timeline">${wideTimeline(picture, WORDS_ID)}${narrowTimeline(picture, WORDS_ID)}<figcaption>${legend(picture)}</figcaption></figure>${inWords(picture)}`;
 
-/** The wide picture as a file that stands by itself. */
+const COLUMN = 220;
+const ROW = 22;
+
+/** The legend as part of a picture, from `top` on. */
+const drawnLegend = (picture: Picture, top: number): { svg: string; height: number } => {
+  const names = signsIn(picture);
+  const svg = names.map((name, index) => `<g transform="translate(${12 + (index % 5) * COLUMN} ${top + 12 + Math.floor(index / 5) * ROW})"><g class="sign t-${GLYPHS[name].tone}">${GLYPHS[name].shape}</g><text x="14" y="4">${escapeHtml(GLYPHS[name].words)}</text></g>`);
+  return { svg: svg.join('\n'), height: Math.ceil(names.length / 5) * ROW + 8 };
+};
+
+/** The wide picture with its legend as a file that stands by itself. */
 export const timelineFile = (picture: Picture): string => {
   const described = picture.items.map((item) => `+${offsetText(item.at - picture.start)} ${picture.lanes[item.lane]?.name ?? ''}: ${item.words}`).join('; ');
+  const styles = `${TIMELINE_COLOURS}${TIMELINE_CSS}.tl.wide { display: block; background: var(--card); font-family: system-ui, sans-serif; }`;
   const svg = wideTimeline(picture, 'words');
-  return svg.replace('>', `><desc id="words">${escapeHtml(described)}</desc><style>${TIMELINE_COLOURS}${TIMELINE_CSS.replaceAll('.tl.narrow', '.none')}.tl.wide { display: block; background: var(--card); font-family: system-ui, sans-serif; }</style>`);
+  const drawn = Number(/viewBox="0 0 \d+ (\d+)"/.exec(svg)?.[1]);
+  const below = drawnLegend(picture, drawn + 8);
+  return svg.replace(/(viewBox="0 0 \d+ )\d+"/, `$1${drawn + 8 + below.height}"`).replace('>', `><desc id="words">${escapeHtml(described)}</desc><style>${styles}</style>`).replace('</svg>', `${below.svg}\n</svg>`);
 };
