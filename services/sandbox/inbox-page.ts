@@ -25,7 +25,7 @@ input, button { font: inherit; min-height: 44px; padding: .5rem .75rem; border: 
 section h2 { font-size: 1rem; margin: 1.25rem 0 .375rem; }
 section ul { list-style: none; margin: 0; padding: 0; display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: .5rem; }
 section a { display: block; height: 100%; min-height: 44px; padding: .375rem .625rem; border: 1px solid var(--line); border-radius: .375rem; background: var(--card); color: var(--ink); text-decoration: none; }
-section a:hover { border-color: var(--link); } section a b { display: block; color: var(--link); font-weight: 600; } section a[aria-current] { border: 2px solid var(--link); }
+section a:hover { border-color: var(--link); } section a b { display: block; color: var(--link); font-weight: 600; font-size: .9375rem; white-space: nowrap; } section a[aria-current] { border: 2px solid var(--link); }
 section p { margin: .375rem 0; }
 .counts { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1rem; margin: 0 0 .5rem; } .counts a { padding: .625rem 0; }
 ol { list-style: none; margin: 0; padding: 0; display: grid; gap: .75rem; }
