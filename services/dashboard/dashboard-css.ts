@@ -40,6 +40,7 @@ dt { color: var(--soft); } dd { margin: 0; min-width: 0; overflow-wrap: anywhere
 .idline { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; margin: 0 0 .75rem; } .idline code { user-select: all; }
 button, .button { font: inherit; min-height: 2.75rem; padding: .5rem .875rem; border: 1px solid var(--soft); border-radius: .5rem; background: var(--card); color: var(--ink); cursor: pointer; }
 .standing-now { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem; margin: .75rem 0; } .standing-now p { margin: .25rem 0; } .standing-now .badge { font-size: 1.1875rem; }
+#live { overflow-anchor: none; }
 .live { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1rem; min-height: 2.75rem; } .live p { margin: 0; } .live a, .idline a { padding: .6875rem 0; }
 .timeline { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem; }
 .legend { list-style: none; flex-wrap: wrap; gap: .25rem 1.125rem; margin: .75rem 0 0; padding: .625rem 0 0; border-top: 1px solid var(--line); font-size: .875rem; } .legend li { display: flex; align-items: center; gap: .375rem; }

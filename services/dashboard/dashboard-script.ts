@@ -27,6 +27,15 @@ export const DASHBOARD_SCRIPT = `'use strict';
     for (const id of unfolded) { const one = document.getElementById(id); if (one) one.open = true; }
     if (focused) { const one = document.getElementById(focused); if (one) one.focus({ preventScroll: true }); }
   };
+  // What somebody looks at stays where it is: what has the focus, or else the part at the top of the window.
+  const place = () => {
+    const { id } = document.activeElement;
+    const focused = id && live.contains(document.activeElement) ? document.activeElement.getBoundingClientRect().top : -1;
+    const top = focused >= 0 && focused < innerHeight ? null : [...live.children].filter((one) => one.getBoundingClientRect().top <= 0).at(-1);
+    const find = () => (top === null ? document.getElementById(id) : top);
+    const before = find() ? find().getBoundingClientRect().top : 0;
+    return () => { if (find()) scrollBy(0, find().getBoundingClientRect().top - before); };
+  };
   const say = (words) => { if (heard && heard.textContent !== words) heard.textContent = words; };
   const ask = async () => {
     const answer = await fetch(live.dataset.from, { headers: { 'If-None-Match': tag }, cache: 'no-store', credentials: 'same-origin' });
@@ -35,10 +44,12 @@ export const DASHBOARD_SCRIPT = `'use strict';
     tag = answer.headers.get('ETag') || tag;
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById('live');
     if (!fresh) throw new Error('not understood');
+    const back = place();
     for (const part of fresh.querySelectorAll('[data-live]')) {
       const section = live.querySelector('[data-live="' + part.dataset.live + '"]');
       if (section) put(section, part.innerHTML);
     }
+    back();
     live.dataset.open = fresh.dataset.open;
     return fresh.dataset.open === '1';
   };

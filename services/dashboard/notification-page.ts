@@ -5,7 +5,7 @@ import type { EntryRecord } from '../../shared/ledger/reads.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { STATUS_WORDS, toldHtml } from './notification-words.ts';
 import type { ShownNotification } from './notification-view.ts';
-import { tagOf } from './notification-view.ts';
+import { redrawMs, tagOfShown } from './notification-view.ts';
 import { badge, facts, page, shownTime, table } from './page.ts';
 import { timeline } from './timeline.ts';
 
@@ -55,10 +55,10 @@ const part = (name: string, html: string): string => `<section data-live="${name
 
 /** What changes while it runs, in parts, so that only a changed one is put in place. */
 export const liveParts = (shown: ShownNotification): string => {
-  const { state, entries, explanation, picture, record, now } = shown;
+  const { state, entries, explanation, picture, record } = shown;
   const open = state.settledAt === null;
   const eventId = escapeHtml(record.eventId);
-  return `<div id="live" data-open="${open ? 1 : 0}" data-every="1000" data-from="/notifications/${eventId}/live" data-tag="${escapeHtml(tagOf(state.version, open, now))}">
+  return `<div id="live" data-open="${open ? 1 : 0}" data-every="1000" data-from="/notifications/${eventId}/live" data-tag="${escapeHtml(tagOfShown(shown))}">
 ${part('standing', standing(shown))}
 <h2>Why</h2>${part('why', explanation.length === 0 ? '<p class="soft">There is nothing to explain yet.</p>' : `<ol class="told">${explanation.map((one) => `<li>${toldHtml(one)}</li>`).join('')}</ol>`)}
 <h2 id="timeline">Timeline</h2>${part('picture', timeline(picture))}
@@ -74,8 +74,6 @@ const liveLine = (eventId: string, open: boolean, still: boolean): string => {
     : `<p id="live-state" class="soft" role="status">Updates by itself.</p> <a href="/notifications/${eventId}?still=1">Stop updating</a>`;
 };
 
-const RELOAD_SECONDS = 3;
-
 /** A notification's whole record: where it stands, drawn and in words, its attempts and every entry. `still`: does not update by itself. */
 export const notificationPage = (shown: ShownNotification, still: boolean): string => {
   const { record, state, hasTicket } = shown;
@@ -87,5 +85,5 @@ export const notificationPage = (shown: ShownNotification, still: boolean): stri
 <a href="/notifications/${eventId}/view">As the API gives it</a><a href="/notifications/${eventId}/timeline.svg">The picture as a file</a></div>
 <div class="live">${liveLine(eventId, open, still)}</div>
 ${updating ? liveParts(shown) : liveParts(shown).replace('data-open="1"', 'data-open="0"')}`,
-  `${updating ? `<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}"></noscript>` : ''}<script src="/dashboard.js" defer></script>`);
+  `${updating ? `<noscript><meta http-equiv="refresh" content="${redrawMs(publicStatus(state)) / 1_000}"></noscript>` : ''}<script src="/dashboard.js" defer></script>`);
 };

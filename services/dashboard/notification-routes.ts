@@ -4,7 +4,7 @@ import { entryView, stateView } from '../../shared/delivery/notification-view.ts
 import { readVersion } from '../../shared/ledger/reads.ts';
 import { liveParts, notificationPage } from './notification-page.ts';
 import type { ShownNotification } from './notification-view.ts';
-import { showNotification, tagOf } from './notification-view.ts';
+import { showNotification, tagOf, tagOfShown } from './notification-view.ts';
 import { timelineFile } from './timeline.ts';
 
 /** Ids as they are given out; nothing else is asked of the database. */
@@ -22,7 +22,7 @@ export const addNotificationPages = (router: Router, engine: Engine, sendMissing
     router.get(`/notifications/:event_id${path}`, (request, response) => handle(String(request.params.event_id), response, request.query));
   };
   const sendLive = shown((found, response) => {
-    response.set('ETag', tagOf(found.state.version, found.state.settledAt === null, found.now)).type('html').send(liveParts(found));
+    response.set('ETag', tagOfShown(found)).type('html').send(liveParts(found));
   });
   add('', (found, response, query) => { response.type('html').send(notificationPage(found, query['still'] === '1')); });
   router.get('/notifications/:event_id/live', async (request, response) => {
@@ -30,7 +30,7 @@ export const addNotificationPages = (router: Router, engine: Engine, sendMissing
     const asked = request.headers['if-none-match'];
     // One row by its key, where nothing changed.
     const version = asked !== undefined && EVENT_ID.test(eventId) ? await readVersion(engine.db, eventId) : null;
-    if (version && asked === tagOf(version.version, version.open, engine.now())) response.status(304).set('ETag', asked).end();
+    if (version && asked === tagOf(version, engine.now())) response.status(304).set('ETag', asked).end();
     else await sendLive(eventId, response, request.query);
   });
   add('/view', ({ record, state, bound, entries, explanation }, response) => {

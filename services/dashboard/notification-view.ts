@@ -1,6 +1,7 @@
 import { explain } from '../../shared/domain/explain.ts';
 import { fold } from '../../shared/domain/evolve.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
+import { publicStatus } from '../../shared/domain/status.ts';
 import type { Transition } from '../../shared/domain/transitions.ts';
 import { detailsOf } from '../../shared/delivery/notification-view.ts';
 import type { BoundVersions } from '../../shared/delivery/versions.ts';
@@ -23,11 +24,16 @@ export interface ShownNotification {
   now: number;
 }
 
-/** How often an open picture is drawn anew although nothing was appended: its *now* moves. */
-const REDRAW_MS = 3_000;
+/** How often an open picture is drawn anew although nothing was appended: its *now* moves. Seldom once only polls are left. */
+export const redrawMs = (status: string): number => (status === 'accepted' || status === 'in_progress' ? 3_000 : 15_000);
 
 /** What names this state of the page: its version, and while it is open the time, coarsely. */
-export const tagOf = (version: number, open: boolean, now: number): string => `"${version}${open ? `-${Math.floor(now / REDRAW_MS)}` : ''}"`;
+export const tagOf = ({ version, status, open }: { version: number; status: string; open: boolean }, now: number): string =>
+  `"${version}${open ? `-${Math.floor(now / redrawMs(status))}` : ''}"`;
+
+/** The tag of what is shown. */
+export const tagOfShown = ({ state, now }: ShownNotification): string =>
+  tagOf({ version: state.version, status: publicStatus(state), open: state.settledAt === null }, now);
 
 /** Reads a notification for its page; null where there is none. */
 export const showNotification = async (engine: Engine, eventId: string): Promise<ShownNotification | null> => {

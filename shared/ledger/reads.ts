@@ -13,9 +13,9 @@ export const readNotification = async (db: Database, where: { eventId: string; t
 };
 export type NotificationRecord = NonNullable<Awaited<ReturnType<typeof readNotification>>>;
 
-/** The version of a notification and whether anything may still happen to it by itself; null where there is none. One row by its key. */
-export const readVersion = async (db: Database, eventId: string): Promise<{ version: number; open: boolean } | null> => {
-  const rows = await db.prisma.$queryRaw<{ version: number; open: boolean }[]>`SELECT version, state->>'settledAt' IS NULL AS open FROM notification_state WHERE event_id = ${eventId}`;
+/** The version and status of a notification, and whether anything may still happen to it by itself; null where there is none. One row by its key. */
+export const readVersion = async (db: Database, eventId: string): Promise<{ version: number; status: string; open: boolean } | null> => {
+  const rows = await db.prisma.$queryRaw<{ version: number; status: string; open: boolean }[]>`SELECT version, status, state->>'settledAt' IS NULL AS open FROM notification_state WHERE event_id = ${eventId}`;
   return rows[0] ?? null;
 };
 

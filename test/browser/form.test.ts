@@ -85,6 +85,7 @@ describeInBrowser('a player in a browser', () => {
     await keepPicture(page, `dashboard-${name}`);
     await page.locator('a[href*="/tickets/evt_"]').first().click();
     expect(await page.textContent('body')).toContain('<b>locked</b>');
+    await keepPicture(page, `ticket-${name}`);
     expect(await isTooWide(page, look.width)).toBe(false);
     await page.locator('a[href*="/notifications/evt_"]').first().click();
     expect(await page.textContent('body')).toContain('NotificationAccepted');

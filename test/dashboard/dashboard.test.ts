@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startDashboard } from '../../services/dashboard/dashboard.ts';
 import type { RunningDashboard } from '../../services/dashboard/dashboard.ts';
+import { listNotificationPage } from '../../shared/ledger/list-notifications.ts';
 import { ask, aTicket, createRig, postJson } from '../intake/rig.ts';
 import type { Rig } from '../intake/rig.ts';
 
@@ -117,6 +118,22 @@ describe('the dashboard', () => {
     const second = (await see(next)).text;
     expect([...idsOf(first), ...idsOf(second)]).toEqual([...ids].sort().reverse());
     expect(second).not.toContain('rel="next"');
+  });
+
+  it('looks at a bounded number for a page, however few fit, and goes on from there', async () => {
+    const sizes = { page: 2, lookedAt: 20 };
+    const seen: number[] = [];
+    let before: string | undefined;
+    for (;;) {
+      const { rows, older } = await listNotificationPage(rig.engine.db, { status: 'expired', ...(before === undefined ? {} : { before }) }, sizes);
+      expect(rows).toEqual([]);
+      if (older === null) break;
+      seen.push(1);
+      before = older;
+    }
+    expect(seen.length).toBe(2);
+    const { rows, older } = await listNotificationPage(rig.engine.db, { status: 'accepted' }, sizes);
+    expect([rows.length, older]).toEqual([2, rows[1]?.eventId]);
   });
 
   it('answers unknown ids with 404 and writes with 405', async () => {
