@@ -24,5 +24,5 @@ export const TIMELINE_CSS = `
 .tl .band { fill: var(--shade); }
 .tl.narrow .name { font-size: 11.5px; }
 .tl.narrow { display: block; max-width: 30rem; margin: 0 auto; } .tl.wide, .legend { display: none; } .tl.sample { width: 1.125rem; height: 1.125rem; flex: none; display: block; }
-@media (min-width: 62rem) { .tl.wide { display: block; } .legend { display: flex; } .tl.narrow { display: none; } }
+@media (min-width: 62rem) { .live .jump { display: none; } .tl.wide { display: block; } .legend { display: flex; } .tl.narrow { display: none; } }
 `;

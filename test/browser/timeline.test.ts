@@ -37,21 +37,22 @@ describeInBrowser('the timeline in a browser', () => {
   });
 
   const login = () => ({ username: standalone.file.operator.user, password: standalone.file.operator.password });
-  /** Posts the form for the on-call whose SMS is never confirmed; the page that follows is the receipt. */
-  const postForm = async (page: Page): Promise<string> => {
+  /** Posts the form; the page that follows is the receipt. */
+  const postForm = async (page: Page, onCall: string): Promise<string> => {
     await page.goto(standalone.file.intake);
     await page.selectOption('[name=category]', 'payment_lockout');
     await page.selectOption('[name=region]', 'US');
-    await page.check('[name=on_call][value="oncall-03"]');
+    await page.check(`[name=on_call][value="${onCall}"]`);
     await page.fill('[name=message]', 'charged twice, locked out');
     await page.fill('[name=player_ref]', `p-${Math.random()}`);
     await page.click('button[type=submit]');
     await page.waitForURL(/\/receipts\//);
     return /evt_[0-9A-Z]{26}/.exec(await page.textContent('body') ?? '')?.[0] ?? '';
   };
-  const post = async (look: Look): Promise<string> => {
+  /** By default for the on-call whose SMS is never confirmed. */
+  const post = async (look: Look, onCall = 'oncall-03'): Promise<string> => {
     const { context, page, complaints } = await openPage(browser, look);
-    const eventId = await postForm(page);
+    const eventId = await postForm(page, onCall);
     expect(complaints).toEqual([]);
     await context.close();
     return eventId;
@@ -96,6 +97,27 @@ describeInBrowser('the timeline in a browser', () => {
     await keepPicture(page, 'timeline-375-light-no-js');
     await page.click('text=Stop updating');
     expect(await page.locator('meta[http-equiv=refresh]').count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  }, 60_000);
+
+  test('stops asking once it is settled, and the page without JavaScript stops loading anew', async () => {
+    const eventId = await post(WIDE, 'oncall-01');
+    const { context, page, complaints } = await openPage(browser, WIDE, login());
+    await page.clock.install();
+    let asked = 0;
+    page.on('request', (request) => { asked += request.url().endsWith('/live') ? 1 : 0; });
+    await page.goto(`${standalone.file.dashboard}/notifications/${eventId}`);
+    await page.waitForSelector('#live-state:has-text("Settled")', { timeout: 30_000 });
+    expect(await page.textContent('.badge')).toBe('delivered');
+    const sofar = asked;
+    await page.clock.fastForward(120_000);
+    // Whatever was asked before this is seen before its answer.
+    expect(await page.evaluate('fetch("/healthz").then(() => fetch("/healthz")).then((answer) => answer.status)')).toBe(200);
+    expect(asked).toBe(sofar);
+    await page.reload();
+    expect(await page.locator('noscript').count()).toBe(0);
+    await keepPicture(page, 'timeline-settled-1280-light');
     expect(complaints).toEqual([]);
     await context.close();
   }, 60_000);
