@@ -1,12 +1,12 @@
+import { TIMELINE_COLOURS, TIMELINE_CSS } from './timeline-css.ts';
+
 /** Served as its own file: the content security policy allows no inline styles. Colours keep a contrast of 4.5:1 in both schemes. */
-export const DASHBOARD_CSS = `
-:root { color-scheme: light dark; --ink: light-dark(#1b2230, #e9ecf3); --soft: light-dark(#556072, #a5afc0); --line: light-dark(#d5dbe5, #333d4e);
-  --card: light-dark(#ffffff, #1a2130); --ground: light-dark(#f3f5f9, #10151f); --accent: light-dark(#2447c4, #9db4ff);
-  --bad: light-dark(#a3161c, #ff9d9d); --good: light-dark(#11682f, #74d795); --open: light-dark(#7a4a00, #f3c069); }
+export const DASHBOARD_CSS = `${TIMELINE_COLOURS}
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink); font: .9375rem/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
 .top { border-bottom: 1px solid var(--line); background: var(--card); }
-.top a { display: block; max-width: 78rem; margin: 0 auto; padding: .75rem 1rem; color: var(--ink); font-weight: 650; text-decoration: none; }
+.top nav { display: flex; flex-wrap: wrap; gap: 0 .25rem; max-width: 78rem; margin: 0 auto; padding: 0 .25rem; }
+.top a { display: block; min-height: 2.75rem; padding: .625rem .75rem; color: var(--ink); text-decoration: none; } .top .home { font-weight: 650; } .top a:hover { text-decoration: underline; }
 main { max-width: 78rem; margin: 0 auto; padding: 1rem 1rem 4rem; }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: .5rem 0; overflow-wrap: anywhere; }
 h2 { font-size: 1.125rem; margin: 1.75rem 0 .5rem; }
@@ -37,4 +37,18 @@ dt { color: var(--soft); } dd { margin: 0; min-width: 0; overflow-wrap: anywhere
   td::before { content: attr(data-label); color: var(--soft); }
   dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; } time { white-space: normal; }
 }
-`;
+.idline { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; margin: 0 0 .75rem; } .idline code { user-select: all; }
+button, .button { font: inherit; min-height: 2.75rem; padding: .5rem .875rem; border: 1px solid var(--soft); border-radius: .5rem; background: var(--card); color: var(--ink); cursor: pointer; }
+.standing-now { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem; margin: .75rem 0; } .standing-now p { margin: .25rem 0; } .standing-now .badge { font-size: 1.1875rem; }
+#live { overflow-anchor: none; }
+.live { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1rem; min-height: 2.75rem; } .live p { margin: 0; } .live a, .idline a { padding: .6875rem 0; }
+.timeline { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem; }
+.legend { list-style: none; flex-wrap: wrap; gap: .25rem 1.125rem; margin: .75rem 0 0; padding: .625rem 0 0; border-top: 1px solid var(--line); font-size: .875rem; } .legend li { display: flex; align-items: center; gap: .375rem; }
+details > summary { cursor: pointer; min-height: 2.75rem; padding: .625rem 0; font-weight: 600; } details ol { margin: 0 0 .75rem; padding-left: 2rem; }
+.told { margin: .5rem 0; padding: .75rem 1rem .75rem 2.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; } .told li { margin: .25rem 0; overflow-wrap: anywhere; } .told em { font-style: normal; font-weight: 600; }
+.filters { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin: .75rem 0; } .filters > div { flex: 1 1 11rem; min-width: 0; } .filters .wide-field { flex: 2 1 18rem; }
+.filters label { display: block; font-weight: 600; font-size: .875rem; } .filters input, .filters select { font: inherit; width: 100%; min-height: 2.75rem; padding: .375rem .625rem; border: 1px solid var(--soft); border-radius: .5rem; background: var(--card); color: var(--ink); }
+::placeholder { color: var(--soft); opacity: 1; }
+.problem { color: var(--bad); font-weight: 600; } .pager { display: flex; gap: 1.5rem; } .pager a { padding: .6875rem 0; }
+@media (max-width: 46rem) { table a, dl a { display: inline-block; padding: .6875rem 0; margin: -.6875rem 0; } td { padding: .3125rem 0; } }
+${TIMELINE_CSS}`;

@@ -8,17 +8,18 @@ import type { Engine } from '../../shared/delivery/engine.ts';
 import { openPart } from '../../shared/delivery/payload.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
 import { isDatabaseAway } from '../../shared/ledger/database.ts';
-import { listNotifications, listTickets, readEntries, readNotification, readTicket } from '../../shared/ledger/reads.ts';
+import { readNotification, readTicket } from '../../shared/ledger/reads.ts';
 import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import { board } from './board.ts';
 import { DASHBOARD_CSS } from './dashboard-css.ts';
-import { listPage } from './list-page.ts';
+import { DASHBOARD_SCRIPT } from './dashboard-script.ts';
+import { addList } from './list-routes.ts';
 import { requireLogin, signedInAs } from './login.ts';
 import { addReason } from './reason-routes.ts';
 import { sameOrigin } from './same-origin.ts';
-import { notificationPage } from './notification-page.ts';
+import { addNotificationPages, EVENT_ID } from './notification-routes.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { page } from './page.ts';
 import type { TicketContent } from './ticket-page.ts';
@@ -39,13 +40,10 @@ export interface RunningDashboard {
   close: () => Promise<void>;
 }
 
-const LIST_LENGTH = 50;
-const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
-
 const security = helmet({
   contentSecurityPolicy: {
     useDefaults: false,
-    directives: { defaultSrc: ["'none'"], styleSrc: ["'self'"], imgSrc: ["'self'", 'data:'], formAction: ["'self'"], baseUri: ["'none'"], frameAncestors: ["'none'"] },
+    directives: { defaultSrc: ["'none'"], scriptSrc: ["'self'"], connectSrc: ["'self'"], styleSrc: ["'self'"], imgSrc: ["'self'", 'data:'], formAction: ["'self'"], baseUri: ["'none'"], frameAncestors: ["'none'"] },
   },
   referrerPolicy: { policy: 'no-referrer' },
   strictTransportSecurity: false,
@@ -56,10 +54,8 @@ const sendMissing = (response: Response): void => {
 };
 
 const addPages = (router: Router, engine: Engine): void => {
-  router.get('/', async (_request, response) => {
-    const [tickets, notifications] = await Promise.all([listTickets(engine.db, LIST_LENGTH), listNotifications(engine.db, LIST_LENGTH)]);
-    response.type('html').send(listPage(tickets, notifications));
-  });
+  addList(router, engine);
+  addNotificationPages(router, engine, sendMissing);
   router.get('/tickets/:event_id', async (request, response) => {
     const eventId = request.params.event_id;
     const [ticket, record] = EVENT_ID.test(eventId) ? await Promise.all([readTicket(engine.db, { eventId }), readNotification(engine.db, { eventId })]) : [null, null];
@@ -69,16 +65,6 @@ const addPages = (router: Router, engine: Engine): void => {
     }
     const content = ticket.sealed && openPart<TicketContent>(engine.ring, eventId, 'ticket', ticket.sealed);
     response.type('html').send(ticketPage(ticket, publicStatus(record.current.state), content));
-  });
-  router.get('/notifications/:event_id', async (request, response) => {
-    const eventId = request.params.event_id;
-    const record = EVENT_ID.test(eventId) ? await readNotification(engine.db, { eventId }) : null;
-    if (!record) {
-      sendMissing(response);
-      return;
-    }
-    const [entries, ticket] = await Promise.all([readEntries(engine.db, eventId), readTicket(engine.db, { eventId })]);
-    response.type('html').send(notificationPage(record, entries, ticket !== null));
   });
 };
 
@@ -110,6 +96,7 @@ const createApp = ({ engine, queue, config, log }: DashboardSettings): express.E
   app.use((request, response, next) => (request.path === BOARD || request.path.startsWith(`${BOARD}/`) ? next() : security(request, response, next)));
   app.get('/healthz', (_request, response) => { response.json({ status: 'alive' }); });
   app.get('/dashboard.css', (_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('css').send(DASHBOARD_CSS); });
+  app.get('/dashboard.js', (_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('js').send(DASHBOARD_SCRIPT); });
   app.use(requireLogin(config.operator));
   const who = (headers: Record<string, string | undefined>) => ({ user: signedInAs(headers['authorization']), role: 'operator' as const });
   app.use(sameOrigin);

@@ -1,19 +1,51 @@
-import type { listNotifications, listTickets } from '../../shared/ledger/reads.ts';
+import type { PublicStatus } from '../../shared/domain/words.ts';
+import type { ListedNotifications, NotificationFilter } from '../../shared/ledger/list-notifications.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
-import { badge, page, shownTime, table } from './page.ts';
+import { STATUS_WORDS } from './notification-words.ts';
+import { badge, page, relativeTime, table } from './page.ts';
 
-type Tickets = Awaited<ReturnType<typeof listTickets>>;
-type Notifications = Awaited<ReturnType<typeof listNotifications>>;
+export interface ListView { listed: ListedNotifications; filter: NotificationFilter; purposes: string[]; now: number; problem?: string | undefined; search?: string | undefined }
 
-const link = (kind: 'tickets' | 'notifications', eventId: string): string => `<a href="/${kind}/${escapeHtml(eventId)}"><code>${escapeHtml(eventId)}</code></a>`;
+const link = (kind: 'tickets' | 'notifications', eventId: string, html: string): string => `<a href="/${kind}/${escapeHtml(eventId)}">${html}</a>`;
 
-/** The newest tickets and notifications with their status. */
-export const listPage = (tickets: Tickets, notifications: Notifications): string => page('Newest', `<h1>Newest</h1>
-<h2>Tickets</h2>${table('Newest first', ['Received', 'Ticket', 'Category', 'Queue', 'Region', 'Urgency', 'Status'], tickets.map((ticket) => [
-    shownTime(ticket.receivedAt.getTime()), link('tickets', ticket.eventId), escapeHtml(ticket.category), escapeHtml(ticket.queue), escapeHtml(ticket.region),
-    escapeHtml(ticket.urgency), badge(ticket.notification.current?.status ?? 'accepted'),
-  ]))}
-<h2>Notifications</h2>${table('Newest first', ['Requested', 'Notification', 'Purpose', 'Region', 'Urgency', 'Status', 'Changed'], notifications.map((one) => [
-    shownTime(one.requestedAt.getTime()), link('notifications', one.eventId), escapeHtml(one.purpose), escapeHtml(one.region), escapeHtml(one.urgency),
-    badge(one.current?.status ?? 'accepted'), shownTime(one.current?.updatedAt.getTime() ?? null),
-  ]))}`);
+const choices = (values: readonly string[], chosen: string | undefined, all: string): string =>
+  [`<option value="">${all}</option>`, ...values.map((value) => `<option value="${escapeHtml(value)}"${value === chosen ? ' selected' : ''}>${escapeHtml(value.replaceAll('_', ' '))}</option>`)].join('');
+
+const queryOf = (filter: NotificationFilter, before?: string): string => {
+  const query = new URLSearchParams();
+  if (filter.status !== undefined) query.set('status', filter.status);
+  if (filter.purpose !== undefined) query.set('purpose', filter.purpose);
+  if (before !== undefined) query.set('before', before);
+  return query.size === 0 ? '/' : `/?${query.toString()}`;
+};
+
+const form = ({ filter, purposes, search, problem }: ListView): string => `<form method="get" action="/" class="filters" role="search">
+<div class="wide-field"><label for="event">Event id</label><input id="event" name="event" value="${escapeHtml(search ?? '')}" placeholder="evt_…" autocomplete="off" spellcheck="false"${problem === undefined ? '' : ' aria-invalid="true" aria-describedby="event-problem" autofocus'}></div>
+<div><label for="status">Status</label><select id="status" name="status">${choices(Object.keys(STATUS_WORDS) as PublicStatus[], filter.status, 'Any')}</select></div>
+<div><label for="purpose">Purpose</label><select id="purpose" name="purpose">${choices(purposes, filter.purpose, 'Any')}</select></div>
+<button type="submit">Show</button></form>${problem === undefined ? '' : `<p class="problem" id="event-problem" role="alert">${escapeHtml(problem)}</p>`}`;
+
+const empty = ({ filter, listed }: ListView): string => {
+  const filtered = filter.status !== undefined || filter.purpose !== undefined;
+  if (filtered && listed.older !== null) return '<p>None among those that were looked at. Older ones may fit.</p>';
+  if (filtered) return '<p>None fits. <a href="/">See all</a></p>';
+  return filter.before === undefined ? '<p>Nothing was accepted yet. As soon as a form or a program hands a notification over, it is listed here.</p>' : '<p>There is nothing older. <a href="/">Back to the newest</a></p>';
+};
+
+/** Notifications, newest first, with their tickets; by status and purpose, a page at a time. */
+export const listPage = (view: ListView): string => {
+  const { listed, filter, now } = view;
+  const rows = listed.rows.map((one) => [
+    relativeTime(one.requestedAt, now), link('notifications', one.eventId, `<code>${escapeHtml(one.eventId)}</code>`), badge(one.status),
+    one.category === null ? '<span class="soft">-</span>' : link('tickets', one.eventId, escapeHtml(one.category.replaceAll('_', ' '))),
+    escapeHtml(one.purpose), escapeHtml(one.region), escapeHtml(one.urgency), relativeTime(one.updatedAt, now),
+  ]);
+  const pager = [
+    ...(filter.before === undefined ? [] : [`<a href="${escapeHtml(queryOf(filter))}">Newest</a>`]),
+    ...(listed.older === null ? [] : [`<a href="${escapeHtml(queryOf(filter, listed.older))}" rel="next">Older</a>`]),
+  ];
+  return page('Notifications', `<h1>Notifications</h1>
+${form(view)}
+${rows.length === 0 ? empty(view) : table(filter.before === undefined ? 'Newest first' : 'Newest first, from further back', ['Requested', 'Notification', 'Status', 'Ticket', 'Purpose', 'Region', 'Urgency', 'Changed'], rows)}
+${pager.length === 0 ? '' : `<nav class="pager" aria-label="Pages">${pager.join('')}</nav>`}`);
+};

@@ -1,9 +1,13 @@
 import type { AttemptState } from '../../shared/domain/state.ts';
 import { reasonBy } from '../../shared/domain/reasons.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
-import type { EntryRecord, NotificationRecord } from '../../shared/ledger/reads.ts';
+import type { EntryRecord } from '../../shared/ledger/reads.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
+import { STATUS_WORDS, toldHtml } from './notification-words.ts';
+import type { ShownNotification } from './notification-view.ts';
+import { redrawMs, tagOfShown } from './notification-view.ts';
 import { badge, facts, page, shownTime, table } from './page.ts';
+import { timeline } from './timeline.ts';
 
 const dash = '<span class="soft">-</span>';
 const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
@@ -32,16 +36,54 @@ const entryRow = (entry: EntryRecord): string[] => [
   `${escapeHtml(entry.fromState ?? 'new')} → ${escapeHtml(entry.toState)}`, escapeHtml(entry.actor), detailsOf(entry),
 ];
 
-/** A notification's whole record: state, attempts and every entry of its ledger. */
-export const notificationPage = (record: NotificationRecord, entries: EntryRecord[], hasTicket: boolean): string => {
-  const { state, updatedAt } = record.current;
-  return page('Notification', `<h1>Notification ${escapeHtml(record.eventId)}</h1>
-${facts([
-    ['Status', `${badge(publicStatus(state))}${state.rejected ? ` ${code(state.rejected)}` : ''}`], ['Purpose', `${escapeHtml(record.purpose)}, policy version ${record.policyVersion}`],
-    ['Region', escapeHtml(record.region)], ['Urgency', escapeHtml(record.urgency)], ['Requested', shownTime(record.requestedAt.getTime())], ['Expires', shownTime(record.expiresAt.getTime())],
-    ['Closed', state.closed ? `${code(state.closed.reason)} ${shownTime(state.closed.at)}` : 'no'], ['Changed', shownTime(updatedAt.getTime())],
-    ...(hasTicket ? [['Ticket', `<a href="/tickets/${escapeHtml(record.eventId)}">What the player wrote</a>`] as [string, string]] : []),
-  ])}
-<h2>Attempts</h2>${table('In the order in which they were planned', ['Channel', 'Outcome', 'Reason', 'Planned', 'Submitted', 'Deadline', 'Settled'], state.attempts.map(attemptRow))}
-<h2>Ledger</h2>${table('Every entry, oldest first', ['Version', 'At', 'Entry', 'Attempt', 'From, to', 'Actor', 'Details'], entries.map(entryRow))}`);
+const standing = ({ state }: ShownNotification): string => {
+  const status = publicStatus(state);
+  const also = [
+    state.rejected && `Refused: ${code(state.rejected)}.`, state.paused && `Paused (${code(state.paused.reason)}): nothing is started, polls and expiry go on.`,
+    state.closed && `Closed: ${code(state.closed.reason)}.`, state.attempts.some((one) => one.state === 'dead_lettered') && 'A dead letter waits for an operator: <a href="/queues">retry or discard it</a>.',
+  ].filter(Boolean);
+  return `<div class="standing-now"><p>${badge(status)}</p><p>${STATUS_WORDS[status]}${also.length > 0 ? ` ${also.join(' ')}` : ''}</p></div>`;
+};
+
+const factsOf = ({ record, state }: ShownNotification): string => facts([
+  ['Purpose', `${escapeHtml(record.purpose)}, policy version ${record.policyVersion}`], ['Region', escapeHtml(record.region)], ['Urgency', escapeHtml(record.urgency)],
+  ['Requested', shownTime(record.requestedAt.getTime())], ['Expires', shownTime(record.expiresAt.getTime())],
+  ['Closed', state.closed ? `${code(state.closed.reason)} ${shownTime(state.closed.at)}` : 'no'], ['Settled', shownTime(state.settledAt)], ['Version', String(state.version)],
+]);
+
+const part = (name: string, html: string): string => `<section data-live="${name}">${html}</section>`;
+
+/** What changes while it runs, in parts, so that only a changed one is put in place. */
+export const liveParts = (shown: ShownNotification): string => {
+  const { state, entries, explanation, picture, record } = shown;
+  const open = state.settledAt === null;
+  const eventId = escapeHtml(record.eventId);
+  return `<div id="live" data-open="${open ? 1 : 0}" data-every="1000" data-from="/notifications/${eventId}/live" data-tag="${escapeHtml(tagOfShown(shown))}">
+${part('standing', standing(shown))}
+<h2>Why</h2>${part('why', explanation.length === 0 ? '<p class="soft">There is nothing to explain yet.</p>' : `<ol class="told">${explanation.map((one) => `<li>${toldHtml(one)}</li>`).join('')}</ol>`)}
+<h2 id="timeline">Timeline</h2>${part('picture', timeline(picture))}
+<h2>Facts</h2>${part('facts', factsOf(shown))}
+<h2>Attempts</h2>${part('attempts', table('In the order in which they were planned', ['Channel', 'Outcome', 'Reason', 'Planned', 'Submitted', 'Deadline', 'Settled'], state.attempts.map(attemptRow)))}
+<h2>Ledger</h2>${part('entries', `<details id="entries"><summary id="entries-summary">Every entry, oldest first (${entries.length})</summary>${table('Append-only: what is written here stays', ['Version', 'At', 'Entry', 'Attempt', 'From, to', 'Actor', 'Details'], entries.map(entryRow))}</details>`)}
+</div>`;
+};
+
+const liveLine = (eventId: string, open: boolean, still: boolean): string => {
+  if (!open) return '<p class="soft">Settled: nothing more happens by itself.</p>';
+  return still ? `<p class="soft">This page stands still.</p> <a href="/notifications/${eventId}">Update by itself</a>`
+    : `<p id="live-state" class="soft" role="status">Updates by itself.</p> <a href="/notifications/${eventId}?still=1">Stop updating</a>`;
+};
+
+/** A notification's whole record: where it stands, drawn and in words, its attempts and every entry. `still`: does not update by itself. */
+export const notificationPage = (shown: ShownNotification, still: boolean): string => {
+  const { record, state, hasTicket } = shown;
+  const eventId = escapeHtml(record.eventId);
+  const open = state.settledAt === null;
+  const updating = open && !still;
+  return page('Notification', `<h1>Notification</h1>
+<div class="idline"><code id="event-id">${eventId}</code><button type="button" id="copy-id" data-copy="${eventId}" hidden>Copy</button>${hasTicket ? `<a href="/tickets/${eventId}">Ticket: what the player wrote</a>` : ''}
+<a href="/notifications/${eventId}/view">As the API gives it</a><a href="/notifications/${eventId}/timeline.svg">The picture as a file</a></div>
+<div class="live">${liveLine(eventId, open, still)}<a href="#timeline" class="jump">To the timeline</a></div>
+${updating ? liveParts(shown) : liveParts(shown).replace('data-open="1"', 'data-open="0"')}`,
+  `${updating ? `<noscript><meta http-equiv="refresh" content="${redrawMs(publicStatus(state)) / 1_000}"></noscript>` : ''}<script src="/dashboard.js" defer></script>`);
 };

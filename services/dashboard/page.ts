@@ -1,11 +1,11 @@
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 
-/** A whole page around its content, which is HTML already. */
-export const page = (title: string, main: string): string => `<!doctype html>
+/** A whole page around its content, which is HTML already; so is what else belongs into its head. */
+export const page = (title: string, main: string, head = ''): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex"><meta name="color-scheme" content="light dark">
-<title>${escapeHtml(title)} - Tocsin</title><link rel="stylesheet" href="/dashboard.css"><link rel="icon" href="data:,"></head>
-<body><header class="top"><a href="/">Tocsin</a></header><main>
+<title>${escapeHtml(title)} - Tocsin</title><link rel="stylesheet" href="/dashboard.css"><link rel="icon" href="data:,">${head}</head>
+<body><header class="top"><nav aria-label="Dashboard"><a href="/" class="home">Tocsin</a><a href="/">Notifications</a><a href="/queues">Queues</a></nav></header><main>
 ${main}
 </main></body></html>`;
 
@@ -14,6 +14,16 @@ export const shownTime = (at: number | null): string => {
   if (at === null) return '<span class="soft">-</span>';
   const iso = new Date(at).toISOString();
   return `<time datetime="${iso}">${iso.slice(0, 10)} <b>${iso.slice(11, 23)}</b> UTC</time>`;
+};
+
+/** How long ago that was, or how far it is ahead; the exact instant as its title. Null is a dash. */
+export const relativeTime = (at: number | null, now: number): string => {
+  if (at === null) return '<span class="soft">-</span>';
+  const distance = Math.abs(now - at);
+  const [size, unit] = ([[86_400_000, 'd'], [3_600_000, 'h'], [60_000, 'min'], [1_000, 's']] as const).find(([ms]) => distance >= ms) ?? [1_000, 's'];
+  const words = distance < 1_000 ? 'now' : at <= now ? `${Math.floor(distance / size)} ${unit} ago` : `in ${Math.floor(distance / size)} ${unit}`;
+  const iso = new Date(at).toISOString();
+  return `<time datetime="${iso}" title="${iso.slice(0, 10)} ${iso.slice(11, 23)} UTC">${words}</time>`;
 };
 
 /** A status with its colour. */

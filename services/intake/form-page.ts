@@ -45,8 +45,7 @@ const labelled = (view: FormView, field: string, hint: string | null, control: (
   const fault = view.faults.find((one) => one.field === field || (field.startsWith('contact.') && one.field === 'contact'));
   const id = idOf(field);
   const described = [hint !== null && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
-  const first = fault !== undefined && fault === view.faults[0] ? ' autofocus' : '';
-  const attributes = `id="${id}" name="${field}"${described ? ` aria-describedby="${described}"` : ''}${fault ? ` aria-invalid="true"${first}` : ''}`;
+  const attributes = `id="${id}" name="${field}"${described ? ` aria-describedby="${described}"` : ''}${fault ? ' aria-invalid="true"' : ''}`;
   return `<div><label for="${id}">${LABELS[field] ?? field}</label>
 ${hint === null ? '' : `<p class="hint" id="${id}-hint">${hint}</p>`}${fault ? `<p class="fault" id="${id}-fault">This ${escapeHtml(fault.problem)}: ${escapeHtml(fault.cure)}.</p>` : ''}
 ${control(attributes)}</div>`;
@@ -74,10 +73,12 @@ ${roster.people.map((person) => {
 </fieldset>`;
 
 const banner = ({ faults, notice }: FormView): string => {
-  if (notice) return `<div class="banner" role="alert"><h2>${escapeHtml(notice.heading)}</h2><p>${escapeHtml(notice.text)}</p></div>`;
+  // Whoever gets the form back begins at what is wrong with it, on a small screen and with a screen reader alike.
+  const opening = '<div class="banner" role="alert" tabindex="-1" autofocus>';
+  if (notice) return `${opening}<h2>${escapeHtml(notice.heading)}</h2><p>${escapeHtml(notice.text)}</p></div>`;
   if (faults.length === 0) return '';
   const items = faults.map((fault) => `<li><a href="#${escapeHtml(idOf(fault.field))}">${escapeHtml(LABELS[fault.field] ?? (fault.field || 'The form'))}</a> ${escapeHtml(fault.problem)}: ${escapeHtml(fault.cure)}.</li>`);
-  return `<div class="banner" role="alert"><h2>Not sent yet: please correct this</h2><ul>${items.join('')}</ul></div>`;
+  return `${opening}<h2>Not sent yet: please correct this</h2><ul>${items.join('')}</ul></div>`;
 };
 
 const input = (type: string, value: string | undefined, rest: string) => (attributes: string): string =>
@@ -96,13 +97,13 @@ ${labelled(view, 'message', 'Please leave out passwords and card numbers.', (att
     // The parser drops one line break right after the tag: without this one, it would drop the person's own.
     `<textarea ${attributes} required maxlength="${MESSAGE_LIMIT}" rows="7" dir="auto">\n${escapeHtml(values.message ?? '')}</textarea>`)}
 <div class="pair">
-${labelled(view, 'region', null, (attributes) => `<select ${attributes} required>${options(regionEntries(values.region), values.region, 'Please choose')}</select>`)}
+${labelled(view, 'region', 'Where your account is registered', (attributes) => `<select ${attributes} required>${options(regionEntries(values.region), values.region, 'Please choose')}</select>`)}
 ${labelled(view, 'locale', 'A tag such as en-US or de-DE', input('text', values.locale, 'required maxlength="35" list="locales" autocomplete="off" spellcheck="false"'))}
 </div><datalist id="locales">${LOCALES.map((tag) => `<option value="${tag}"></option>`).join('')}</datalist>
 ${labelled(view, 'player_ref', 'You find it in the game under Settings, Account.', input('text', values.player_ref, 'required maxlength="128" autocomplete="off" spellcheck="false"'))}
 <fieldset><legend>How can we reach you? (optional)</legend><div class="pair">
 ${labelled(view, 'contact.sms', 'With + and country code', input('tel', values['contact.sms'], 'autocomplete="tel" placeholder="+1 202 555 0123"'))}
-${labelled(view, 'contact.email', null, input('email', values['contact.email'], 'autocomplete="email" placeholder="name@example.com"'))}
+${labelled(view, 'contact.email', 'We write there only about this', input('email', values['contact.email'], 'autocomplete="email" placeholder="name@example.com"'))}
 </div></fieldset>
 ${view.demo ? picker(view) : ''}
 <button type="submit">Send to support</button>

@@ -6,7 +6,7 @@ export const PAGES_CSS = `
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
 .top { border-bottom: 1px solid var(--line); background: var(--card); }
-.top a { display: block; max-width: 44rem; margin: 0 auto; padding: .875rem 1rem; color: var(--ink); font-weight: 650; text-decoration: none; letter-spacing: .01em; }
+.top a { display: block; max-width: 44rem; min-height: 2.75rem; margin: 0 auto; padding: .875rem 1rem; color: var(--ink); font-weight: 650; text-decoration: none; letter-spacing: .01em; }
 main { max-width: 44rem; margin: 0 auto; padding: 1.25rem 1rem 4rem; }
 h1 { font-size: clamp(1.5rem, 1.2rem + 1.5vw, 2rem); line-height: 1.2; margin: .5rem 0 .75rem; letter-spacing: -.01em; }
 h2 { font-size: 1.125rem; margin: 1.75rem 0 .5rem; }
@@ -32,8 +32,9 @@ textarea { min-height: 9rem; resize: vertical; }
 .banner h2 { margin: 0 0 .25rem; }
 .banner ul { margin: .25rem 0; padding-left: 1.25rem; }
 .banner a { color: var(--bad); }
-.choice { display: grid; grid-template-columns: 1.5rem 1fr; gap: .125rem .5rem; align-items: start; padding: .375rem 0; font-weight: 400; margin: 0; }
+.choice { display: grid; grid-template-columns: 1.5rem 1fr; gap: .125rem .5rem; align-items: start; min-height: 2.75rem; padding: .5625rem 0; font-weight: 400; margin: 0; cursor: pointer; }
 .choice input { width: 1.125rem; min-height: 0; height: 1.125rem; margin: .25rem 0 0; accent-color: var(--accent); }
+.choice + .choice { border-top: 1px solid var(--line); }
 .choice strong { font-weight: 600; }
 button { background: var(--accent); color: var(--on-accent); border-color: transparent; font-weight: 650; cursor: pointer; }
 button:hover { filter: brightness(1.08); }
@@ -43,6 +44,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 code { font: .9375em ui-monospace, monospace; overflow-wrap: anywhere; }
 .words { white-space: pre-wrap; overflow-wrap: anywhere; border-left: 4px solid var(--line); padding: .25rem 0 .25rem 1rem; margin: .5rem 0; }
 .words:dir(rtl) { border-left: 0; border-right: 4px solid var(--line); padding: .25rem 1rem .25rem 0; }
+.refresh { display: flex; flex-wrap: wrap; align-items: center; gap: 0 .75rem; margin: 0; } .refresh a, .next a { display: inline-block; padding: .625rem 0; }
 .state { font-size: 1.1875rem; font-weight: 600; margin: 0 0 .25rem; }
 .state.good { color: var(--good); } .state.bad { color: var(--bad); }
 @media (max-width: 30rem) { .card { padding: 1rem; } dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; } }

@@ -41,8 +41,8 @@ export const receiptPage = (site: Site, view: ReceiptView): string => {
   const { state, next, tone } = WORDS[view.status];
   const self = `${site.basePath}/receipts/${view.token}`;
   const refreshing = view.settled ? '' : view.paused
-    ? `<p class="soft">This page stands still. <a href="${escapeHtml(self)}">Refresh by itself</a></p>`
-    : `<p class="soft">This page refreshes by itself. <a href="${escapeHtml(self)}?paused=1">Stop refreshing</a></p>`;
+    ? `<p class="soft refresh">This page stands still. <a href="${escapeHtml(self)}">Refresh by itself</a></p>`
+    : `<p class="soft refresh">This page refreshes by itself. <a href="${escapeHtml(self)}?paused=1">Stop refreshing</a></p>`;
   return page(site, {
     title: 'Your ticket', refreshSeconds: view.settled || view.paused ? undefined : REFRESH_SECONDS,
     main: `<h1>Your ticket</h1><div class="card"><p class="state${tone ? ` ${tone}` : ''}">${state}</p><p>${next}</p>${refreshing}
@@ -50,6 +50,6 @@ export const receiptPage = (site: Site, view: ReceiptView): string => {
 <dt>Status</dt><dd><code>${view.status}</code></dd><dt>Received</dt><dd>${shownTime(view.receivedAt)}</dd></dl></div>
 <h2>What you wrote</h2>${view.message === null ? '<p class="soft">The text was erased.</p>' : `<div class="words" dir="auto">${escapeHtml(view.message)}</div>`}
 <p class="soft">Keep the address of this page to yourself: whoever has it can read your ticket here.</p>
-<p><a href="${escapeHtml(site.basePath)}/">Write about something else</a></p>`,
+<p class="next"><a href="${escapeHtml(site.basePath)}/">Write about something else</a></p>`,
   });
 };

@@ -9,7 +9,7 @@ import type { Channel } from '../../shared/domain/words.ts';
 import { createControlApi } from './control-api.ts';
 import { createInbox } from './inbox.ts';
 import type { Inbox, Receipt } from './inbox.ts';
-import { INBOX_CSS, inboxPage } from './inbox-page.ts';
+import { INBOX_CSS, INBOX_SCRIPT, inboxPage } from './inbox-page.ts';
 import { DEFAULT_SCHEDULE } from './memorable.ts';
 import type { Schedule } from './memorable.ts';
 import { createOutages } from './outage.ts';
@@ -105,6 +105,9 @@ const createApp = (provider: Provider, settings: SandboxSettings): express.Expre
   });
   app.get('/inbox.css', (_request, response) => {
     response.type('css').send(INBOX_CSS);
+  });
+  app.get('/inbox.js', (_request, response) => {
+    response.type('js').send(INBOX_SCRIPT);
   });
   app.get('/healthz', (_request, response) => {
     response.json({ ok: true });

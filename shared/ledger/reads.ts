@@ -13,6 +13,12 @@ export const readNotification = async (db: Database, where: { eventId: string; t
 };
 export type NotificationRecord = NonNullable<Awaited<ReturnType<typeof readNotification>>>;
 
+/** The version and status of a notification, and whether anything may still happen to it by itself; null where there is none. One row by its key. */
+export const readVersion = async (db: Database, eventId: string): Promise<{ version: number; status: string; open: boolean } | null> => {
+  const rows = await db.prisma.$queryRaw<{ version: number; status: string; open: boolean }[]>`SELECT version, status, state->>'settledAt' IS NULL AS open FROM notification_state WHERE event_id = ${eventId}`;
+  return rows[0] ?? null;
+};
+
 /** The tenant of a notification; null where there is none. */
 export const tenantOf = async (db: Database, eventId: string): Promise<string | null> =>
   (await db.prisma.notification.findUnique({ where: { eventId }, select: { tenant: true } }))?.tenant ?? null;
@@ -43,17 +49,3 @@ export const newestSealed = async (db: Database): Promise<(SealedBox & { eventId
   const row = await db.prisma.recipient.findFirst({ where: { box: { not: null } }, orderBy: { eventId: 'desc' }, select: { eventId: true, keyId: true, box: true } });
   return row && row.keyId !== null && row.box !== null ? { eventId: row.eventId, keyId: row.keyId, box: row.box } : null;
 };
-
-/** The newest tickets, for a list. */
-export const listTickets = async (db: Database, limit: number) =>
-  db.prisma.ticket.findMany({
-    orderBy: { receivedAt: 'desc' }, take: limit, omit: { box: true, keyId: true },
-    include: { notification: { select: { current: { select: { status: true } } } } },
-  });
-
-/** The newest notifications, for a list. */
-export const listNotifications = async (db: Database, limit: number) =>
-  db.prisma.notification.findMany({
-    orderBy: { eventId: 'desc' }, take: limit,
-    select: { eventId: true, purpose: true, region: true, urgency: true, requestedAt: true, current: { select: { status: true, updatedAt: true } } },
-  });

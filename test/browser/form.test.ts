@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { startStandalone } from '../../services/standalone/standalone.ts';
 import type { RunningStandalone } from '../../services/standalone/standalone.ts';
-import { describeInBrowser, isTooWide, keepPicture, launchBrowser, openPage } from '../support/browser.ts';
+import { contrastOf, describeInBrowser, isTooWide, keepPicture, launchBrowser, openPage, smallTargets } from '../support/browser.ts';
 import type { Look } from '../support/browser.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
@@ -39,6 +39,8 @@ describeInBrowser('a player in a browser', () => {
     const name = `${look.width}-${look.scheme}${look.javaScript ? '' : '-no-js'}`;
     await page.goto(standalone.file.intake);
     expect(await isTooWide(page, look.width)).toBe(false);
+    expect(await smallTargets(page)).toEqual([]);
+    for (const place of ['label', '.hint', '.choice .soft', 'button']) expect({ place, enough: await contrastOf(page, place) >= 4.5 }).toEqual({ place, enough: true });
     await keepPicture(page, `form-${name}`);
     await page.selectOption('[name=category]', 'payment_lockout');
     await page.selectOption('[name=region]', 'US');
@@ -66,7 +68,12 @@ describeInBrowser('a player in a browser', () => {
     await page.click('button[type=submit]');
     expect(await page.inputValue('[name=message]')).toBe('what I typed');
     expect(await page.textContent('body')).toMatch(/email/i);
+    // The summary has the focus, and leads to the field.
+    expect(await page.evaluate('document.activeElement.className')).toBe('banner');
+    for (const place of ['.banner a', '.fault']) expect({ place, enough: await contrastOf(page, place) >= 4.5 }).toEqual({ place, enough: true });
     await keepPicture(page, 'form-with-a-fault');
+    await page.click('.banner a');
+    expect(page.url()).toMatch(/#field-contact-email$/);
     await context.close();
   });
 
@@ -78,12 +85,15 @@ describeInBrowser('a player in a browser', () => {
     await keepPicture(page, `dashboard-${name}`);
     await page.locator('a[href*="/tickets/evt_"]').first().click();
     expect(await page.textContent('body')).toContain('<b>locked</b>');
+    await keepPicture(page, `ticket-${name}`);
     expect(await isTooWide(page, look.width)).toBe(false);
     await page.locator('a[href*="/notifications/evt_"]').first().click();
     expect(await page.textContent('body')).toContain('NotificationAccepted');
     expect(await isTooWide(page, look.width)).toBe(false);
     await keepPicture(page, `notification-${name}`);
     await page.goto(standalone.file.sandbox);
+    expect(await smallTargets(page)).toEqual([]);
+    for (const place of ['.soft', '.delivered', 'section a', 'footer']) expect({ place, enough: await contrastOf(page, place) >= 4.5 }).toEqual({ place, enough: true });
     expect(await isTooWide(page, look.width)).toBe(false);
     await keepPicture(page, `inbox-${name}`);
     expect(complaints).toEqual([]);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startDashboard } from '../../services/dashboard/dashboard.ts';
 import type { RunningDashboard } from '../../services/dashboard/dashboard.ts';
+import { listNotificationPage } from '../../shared/ledger/list-notifications.ts';
 import { ask, aTicket, createRig, postJson } from '../intake/rig.ts';
 import type { Rig } from '../intake/rig.ts';
 
@@ -56,6 +57,83 @@ describe('the dashboard', () => {
     for (const kind of ['NotificationAccepted', 'AttemptPlanned', 'AttemptQueued']) expect(text).toContain(`<strong>${kind}</strong>`);
     expect(text).toContain('planned → queued');
     expect(text).not.toMatch(/2025550|@example\.com/);
+  });
+
+  it('draws a notification\'s timeline, says why, and links to its ticket', async () => {
+    const { text, headers } = await see(`/notifications/${eventId}`);
+    expect(text).toContain('<svg class="tl wide"');
+    expect(text).toContain('<svg class="tl narrow"');
+    expect(text).toMatch(/<ol class="told"><li>The notification was accepted at <time/);
+    expect(text).toContain(`href="/tickets/${eventId}"`);
+    expect(text).toContain('<noscript><meta http-equiv="refresh"');
+    expect(headers.get('content-security-policy')).toContain("script-src 'self'");
+    const still = (await see(`/notifications/${eventId}?still=1`)).text;
+    expect(still).not.toContain('http-equiv="refresh"');
+    expect(still).toContain('data-open="0"');
+  });
+
+  it('gives what changed since a version, and nothing where nothing did', async () => {
+    const first = await see(`/notifications/${eventId}/live`);
+    const tag = String(first.headers.get('etag'));
+    expect(first.text).toMatch(/^<div id="live" data-open="1"/);
+    expect(first.text).not.toContain('<html');
+    const again = async (known: string) => ask(`${dashboard.url}/notifications/${eventId}/live`, { headers: { ...login('operator', 'correct:horse').headers, 'If-None-Match': known } });
+    const answers = [await again(tag), await again('"0"')];
+    // The tag carries the time in steps of seconds, so that *now* moves: a step may lie between two requests.
+    if (answers[0]?.headers.get('etag') === tag) expect(answers[0]?.status).toBe(304);
+    expect(answers[1]?.status).toBe(200);
+  });
+
+  it('gives the record as the API does, and the picture as a file', async () => {
+    const { body } = await see(`/notifications/${eventId}/view`);
+    expect(body).toMatchObject({ event_id: eventId, status: 'accepted', purpose: 'game-support-urgent' });
+    expect((body['entries'] as unknown[]).length).toBeGreaterThan(2);
+    const file = await see(`/notifications/${eventId}/timeline.svg`);
+    expect(file.headers.get('content-type')).toMatch(/^image\/svg\+xml/);
+    expect(file.headers.get('content-security-policy')).toBe("default-src 'none'; style-src 'unsafe-inline'");
+    for (const path of ['live', 'view', 'timeline.svg']) expect((await see(`/notifications/evt_00000000000000000000000000/${path}`)).status).toBe(404);
+  });
+
+  it('filters by status and purpose, and finds a notification by its id or an attempt key of it', async () => {
+    expect((await see('/?status=accepted&purpose=game-support-urgent')).text).toContain(eventId);
+    const none = (await see('/?status=expired')).text;
+    expect(none).not.toContain(eventId);
+    expect(none).toContain('None fits');
+    expect((await see('/?purpose=game-support-routine')).text).not.toContain(eventId);
+    for (const id of [eventId, `${eventId}.sms.1`]) {
+      const found = await see(`/?event=${id}`);
+      expect([found.status, found.headers.get('location')]).toEqual([303, `/notifications/${eventId}`]);
+    }
+    expect((await see('/?event=evt_00000000000000000000000000')).text).toContain('There is no notification with this id here');
+    expect((await see('/?event=%3Cb%3E')).text).toContain('value="&lt;b&gt;"');
+  });
+
+  it('goes back page by page, each one notification once', async () => {
+    const intake = await rig.start();
+    const ids = [eventId];
+    for (let count = 0; count < 51; count += 1) ids.unshift(String((await postJson(`${intake.url}/tickets`, aTicket())).body.event_id));
+    const idsOf = (text: string): string[] => [...text.matchAll(/href="\/notifications\/(evt_\w+)"/g)].map((match) => match[1] as string);
+    const first = (await see('/')).text;
+    const next = /<a href="(\/\?before=evt_\w+)" rel="next">Older<\/a>/.exec(first)?.[1] ?? '';
+    const second = (await see(next)).text;
+    expect([...idsOf(first), ...idsOf(second)]).toEqual([...ids].sort().reverse());
+    expect(second).not.toContain('rel="next"');
+  });
+
+  it('looks at a bounded number for a page, however few fit, and goes on from there', async () => {
+    const sizes = { page: 2, lookedAt: 20 };
+    const seen: number[] = [];
+    let before: string | undefined;
+    for (;;) {
+      const { rows, older } = await listNotificationPage(rig.engine.db, { status: 'expired', ...(before === undefined ? {} : { before }) }, sizes);
+      expect(rows).toEqual([]);
+      if (older === null) break;
+      seen.push(1);
+      before = older;
+    }
+    expect(seen.length).toBe(2);
+    const { rows, older } = await listNotificationPage(rig.engine.db, { status: 'accepted' }, sizes);
+    expect([rows.length, older]).toEqual([2, rows[1]?.eventId]);
   });
 
   it('answers unknown ids with 404 and writes with 405', async () => {

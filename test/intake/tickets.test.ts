@@ -173,7 +173,8 @@ describe('the form in a browser', () => {
     expect(answer.status).toBe(400);
     expect(answer.text).toContain('My &quot;quoted&quot; &lt;text&gt;</textarea>');
     expect(answer.text).toMatch(/name="contact.sms"[^>]*aria-invalid="true"[^>]*value="not a number"/);
-    expect(answer.text).toMatch(/name="locale"[^>]*aria-invalid="true"[^>]*autofocus/);
+    expect(answer.text).toMatch(/name="locale"[^>]*aria-invalid="true"/);
+    expect(answer.text).toMatch(/<div class="banner" role="alert" tabindex="-1" autofocus>/);
     expect(answer.text).toContain('write the number with + and country code');
     expect(tokenIn(answer.text)).toBe('form_kept');
   });

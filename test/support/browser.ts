@@ -44,3 +44,19 @@ export const keepPicture = async (page: Page, name: string): Promise<void> => {
   mkdirSync('test-output/pictures', { recursive: true });
   await page.screenshot({ path: `test-output/pictures/${name}.png`, fullPage: true });
 };
+
+/** Links, buttons and fields lower than 44 px, by their text; links within a sentence, or in a table before a mouse, are text. */
+export const smallTargets = (page: Page): Promise<string[]> => page.evaluate(`[...document.querySelectorAll('a, button, input:not([type=hidden], [type=radio]), select, summary')]
+  .filter((one) => one.getClientRects().length > 0 && !one.closest(innerWidth < 700 ? 'p, li' : 'p, li, td') && one.getBoundingClientRect().height < 43.5)
+  .map((one) => (one.textContent || one.name) + ' ' + one.getBoundingClientRect().height)`);
+
+/** The contrast of the first element's text with what is behind it, as WCAG 2 counts it (1 to 21). */
+export const contrastOf = (page: Page, selector: string): Promise<number> => page.evaluate(`(() => {
+  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const one = document.querySelector(${JSON.stringify(selector)});
+  let behind = one;
+  while (behind && (rgb(getComputedStyle(behind).backgroundColor)[3] ?? 1) === 0) behind = behind.parentElement;
+  const [a, b] = [light(rgb(getComputedStyle(one).color)), light(behind ? rgb(getComputedStyle(behind).backgroundColor) : [255, 255, 255])];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+})()`);

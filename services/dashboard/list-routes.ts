@@ -1,0 +1,37 @@
+import type { Router } from 'express';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { listNotificationPage, listPurposes } from '../../shared/ledger/list-notifications.ts';
+import type { NotificationFilter } from '../../shared/ledger/list-notifications.ts';
+import { readVersion } from '../../shared/ledger/reads.ts';
+import { listPage } from './list-page.ts';
+import { STATUS_WORDS } from './notification-words.ts';
+import { EVENT_ID } from './notification-routes.ts';
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined);
+
+const filterOf = (query: Record<string, unknown>): NotificationFilter => {
+  const status = text(query['status']);
+  const purpose = text(query['purpose']);
+  const before = text(query['before']);
+  return {
+    ...(status !== undefined && Object.hasOwn(STATUS_WORDS, status) ? { status } : {}), ...(purpose === undefined ? {} : { purpose }),
+    ...(before !== undefined && EVENT_ID.test(before) ? { before } : {}),
+  };
+};
+
+/** `GET /`: the list with its filters; with `event` the way to that notification, also by an attempt key of it. */
+export const addList = (router: Router, engine: Engine): void => {
+  router.get('/', async (request, response) => {
+    const search = text(request.query['event']);
+    const eventId = search?.split('.')[0];
+    const known = eventId !== undefined && EVENT_ID.test(eventId) && await readVersion(engine.db, eventId) !== null;
+    if (known) {
+      response.redirect(303, `/notifications/${eventId}`);
+      return;
+    }
+    const problem = eventId === undefined ? undefined : EVENT_ID.test(eventId) ? 'There is no notification with this id here. Compare it with the receipt.' : 'That is not an event id: it begins with evt_ and has 26 characters after that.';
+    const filter = filterOf(request.query);
+    const [listed, purposes] = await Promise.all([listNotificationPage(engine.db, filter), listPurposes(engine.db)]);
+    response.status(problem === undefined ? 200 : 404).type('html').send(listPage({ listed, filter, purposes, now: engine.now(), problem, search }));
+  });
+};

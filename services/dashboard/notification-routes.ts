@@ -1,0 +1,44 @@
+import type { Response, Router } from 'express';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { entryView, stateView } from '../../shared/delivery/notification-view.ts';
+import { readVersion } from '../../shared/ledger/reads.ts';
+import { liveParts, notificationPage } from './notification-page.ts';
+import type { ShownNotification } from './notification-view.ts';
+import { showNotification, tagOf, tagOfShown } from './notification-view.ts';
+import { timelineFile } from './timeline.ts';
+
+/** Ids as they are given out; nothing else is asked of the database. */
+export const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** The pages of one notification: itself, what changed of it, its record as the API gives it, and its picture as a file. */
+export const addNotificationPages = (router: Router, engine: Engine, sendMissing: (response: Response) => void): void => {
+  const shown = (send: (found: ShownNotification, response: Response, query: Record<string, unknown>) => void) => async (eventId: string, response: Response, query: Record<string, unknown>): Promise<void> => {
+    const found = EVENT_ID.test(eventId) ? await showNotification(engine, eventId) : null;
+    if (found) send(found, response, query);
+    else sendMissing(response);
+  };
+  const add = (path: string, send: Parameters<typeof shown>[0]): void => {
+    const handle = shown(send);
+    router.get(`/notifications/:event_id${path}`, (request, response) => handle(String(request.params.event_id), response, request.query));
+  };
+  const sendLive = shown((found, response) => {
+    response.set('ETag', tagOfShown(found)).type('html').send(liveParts(found));
+  });
+  add('', (found, response, query) => { response.type('html').send(notificationPage(found, query['still'] === '1')); });
+  router.get('/notifications/:event_id/live', async (request, response) => {
+    const eventId = request.params.event_id;
+    const asked = request.headers['if-none-match'];
+    // One row by its key, where nothing changed.
+    const version = asked !== undefined && EVENT_ID.test(eventId) ? await readVersion(engine.db, eventId) : null;
+    if (version && asked === tagOf(version, engine.now())) response.status(304).set('ETag', asked).end();
+    else await sendLive(eventId, response, request.query);
+  });
+  add('/view', ({ record, state, bound, entries, explanation }, response) => {
+    response.json({ ...stateView(record, { state, updatedAt: record.current.updatedAt }, bound), explanation, entries: entries.map(entryView) });
+  });
+  add('/timeline.svg', ({ picture, record }, response) => {
+    // A picture by itself has its styles within; it may do nothing else.
+    response.set({ 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'", 'Content-Disposition': `inline; filename="${record.eventId}.svg"` });
+    response.type('image/svg+xml').send(timelineFile(picture));
+  });
+};

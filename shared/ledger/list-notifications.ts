@@ -1,0 +1,44 @@
+import type { Database } from './database.ts';
+
+export interface NotificationFilter { status?: string; purpose?: string; /** Only what is older than this event id. */ before?: string }
+export interface ListedNotification {
+  eventId: string; purpose: string; region: string; urgency: string; requestedAt: number; status: string; updatedAt: number;
+  /** Of its ticket; null where none caused it. */
+  category: string | null;
+}
+export interface ListedNotifications { rows: ListedNotification[]; /** The event id to go on below; null at the end. */ older: string | null }
+
+/** `lookedAt`: so many are looked at for one page, however few of them fit: the cost stays the same however long the history is. */
+const SIZES = { page: 50, lookedAt: 2_000 };
+/** Above every event id. */
+const TOP = 'evt_ZZZZZZZZZZZZZZZZZZZZZZZZZZ';
+
+interface Row { edge: string | null; seen: number; event_id: string | null; purpose: string; region: string; urgency: string; requested_at: Date; status: string; updated_at: Date; category: string | null }
+
+/** One page of notifications, newest first: a range of the primary key, filtered within `lookedAt` rows. */
+export const listNotificationPage = async (db: Database, filter: NotificationFilter, sizes = SIZES): Promise<ListedNotifications> => {
+  const lookedAt = filter.status === undefined && filter.purpose === undefined ? sizes.page + 1 : sizes.lookedAt;
+  const rows = await db.prisma.$queryRaw<Row[]>`
+    WITH seen AS MATERIALIZED (
+      SELECT n.event_id, n.purpose, n.region, n.urgency, n.requested_at, s.status, s.updated_at
+      FROM notification n JOIN notification_state s USING (event_id)
+      WHERE n.event_id < ${filter.before ?? TOP} ORDER BY n.event_id DESC LIMIT ${lookedAt})
+    SELECT edge.edge, edge.seen, fits.*, t.category
+    FROM (SELECT min(event_id) AS edge, count(*)::int AS seen FROM seen) edge
+    LEFT JOIN LATERAL (
+      SELECT * FROM seen WHERE (${filter.status ?? null}::text IS NULL OR status = ${filter.status ?? null}) AND (${filter.purpose ?? null}::text IS NULL OR purpose = ${filter.purpose ?? null})
+      ORDER BY event_id DESC LIMIT ${sizes.page + 1}) fits ON true
+    LEFT JOIN ticket t ON t.event_id = fits.event_id
+    ORDER BY fits.event_id DESC`;
+  const fits = rows.flatMap((row): ListedNotification[] => (row.event_id === null ? [] : [{
+    eventId: row.event_id, purpose: row.purpose, region: row.region, urgency: row.urgency, requestedAt: row.requested_at.getTime(), status: row.status, updatedAt: row.updated_at.getTime(), category: row.category,
+  }]));
+  const shown = fits.slice(0, sizes.page);
+  const edge = rows[0];
+  const more = fits.length > sizes.page ? shown.at(-1)?.eventId ?? null : edge && edge.seen === lookedAt ? edge.edge : null;
+  return { rows: shown, older: more };
+};
+
+/** The purposes that policies were published for. */
+export const listPurposes = async (db: Database): Promise<string[]> =>
+  (await db.prisma.policyVersion.findMany({ distinct: ['purpose'], select: { purpose: true }, orderBy: { purpose: 'asc' } })).map(({ purpose }) => purpose);
