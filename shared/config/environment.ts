@@ -26,6 +26,7 @@ export const VARIABLES = {
   HOST: z.string().min(1).default('127.0.0.1'),
   INTAKE_PORT: port.default(3000),
   DASHBOARD_PORT: port.default(3001),
+  METRICS_PORT: port.default(0),
   OPERATOR_USER: z.string().min(1).default('operator'),
   OPERATOR_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
   TICKETS_PER_MINUTE_PER_ADDRESS: whole(1).default(600),

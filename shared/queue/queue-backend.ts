@@ -1,4 +1,6 @@
 import type { JobsOptions } from 'bullmq';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { processMetrics } from '../telemetry/metrics.ts';
 import { thriftyReport } from './error-report.ts';
 import { openPostgresDriver } from './postgres-driver.ts';
 import { openProducers } from './producers.ts';
@@ -17,6 +19,8 @@ export interface QueueSettings {
   roleName?: string;
   /** Told of what went wrong and where. The queue recovers by itself: worth a warning, never more. */
   onError: ReportError;
+  /** The process's own where none are given. */
+  metrics?: Metrics;
 }
 
 export interface QueueBackend {
@@ -76,11 +80,21 @@ export const openQueueBackend = (settings: QueueSettings): QueueBackend => {
     if (ids.length > 0) await producers.use(queue, (q) => Promise.all(ids.map((id) => q.remove(id))));
   };
 
+  const { metrics = processMetrics } = settings;
+  const counted = (queue: QueueName, handler: WorkerSettings['handler']): WorkerSettings['handler'] => async (job) => {
+    const labels = { queue, backend: driver.kind };
+    metrics.jobsInHand.inc(labels);
+    try {
+      return await handler(job);
+    } finally {
+      metrics.jobsInHand.dec(labels);
+    }
+  };
   const startWorker = (queue: QueueName, workerSettings: WorkerSettings): RunningWorker => {
     if (closed) throw new Error('the queue backend is closed');
     const worker = superviseWorker({
       queue,
-      settings: workerSettings,
+      settings: { ...workerSettings, handler: counted(queue, workerSettings.handler) },
       make: (processor, pulse) => driver.makeWorker(queue, workerSettings, { processor, pulse }),
       reachable: driver.reachable,
       report,

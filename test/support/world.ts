@@ -106,9 +106,9 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     },
   };
   const queue = openQueueBackend({
-    databaseUrl: databaseThrough.url, roleName: 'tocsin_app', ...(redisThrough ? { redisUrl: redisThrough.url } : {}), onError: () => undefined,
+    databaseUrl: databaseThrough.url, roleName: 'tocsin_app', ...(redisThrough ? { redisUrl: redisThrough.url } : {}), onError: () => undefined, metrics: engine.metrics,
   });
-  const relay = createRelay({ ledger: engine.ledger, queue, now, log: engine.log });
+  const relay = createRelay({ ledger: engine.ledger, queue, now, log: engine.log, metrics: engine.metrics });
   const providerTimeoutMs = settings.providerTimeoutMs ?? 1_000;
   const transports = (['sms', 'email'] as const).map((channel) => openTransport(channel, {
     ...sandboxProviders(sandbox, settings.transports ?? DEFAULT_TRANSPORTS), timeoutMs: providerTimeoutMs, now,
