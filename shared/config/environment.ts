@@ -8,7 +8,7 @@ const flag = z.enum(['0', '1', 'true', 'false', 'yes', 'no']).transform((text) =
 export const VARIABLES = {
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL'),
   MIGRATE_DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL').optional(),
-  REDIS_URL: z.string().regex(/^rediss?:\/\//, 'must be a redis:// URL').optional(),
+  REDIS_URL: z.string().regex(/^rediss?(\+cluster)?:\/\//, 'must be a redis:// or redis+cluster:// URL').optional(),
   DATABASE_POOL: whole(2).default(6),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   TOCSIN_DATA_DIR: z.string().min(1).default('.tocsin'),

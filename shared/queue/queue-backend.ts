@@ -5,6 +5,7 @@ import { thriftyReport } from './error-report.ts';
 import { openPostgresDriver } from './postgres-driver.ts';
 import { openProducers } from './producers.ts';
 import { openRedisDriver } from './redis-driver.ts';
+import type { NatMap } from './redis-address.ts';
 import { isJobId, QUEUE_NAMES, TICK, type QueueName } from './queue-names.ts';
 import type { WorkQueue } from './queue-driver.ts';
 import { superviseWorker } from './supervised-worker.ts';
@@ -14,6 +15,8 @@ import type { QueueCounts, ReportError, RunningWorker, WorkerSettings, WorkJob }
 export interface QueueSettings {
   /** Redis, the recommended backend; without it the Postgres backend on `databaseUrl`. */
   redisUrl?: string;
+  /** Where the nodes of a cluster are reached that tell other addresses of themselves: by `host:port` as they tell it. */
+  natMap?: NatMap;
   databaseUrl: string;
   /** Role to act as on Postgres. */
   roleName?: string;
@@ -58,7 +61,7 @@ const jobOptions = (job: WorkJob): JobsOptions => ({
 /** Opens the queues on Redis or Postgres; returns at once and connects by itself. */
 export const openQueueBackend = (settings: QueueSettings): QueueBackend => {
   const report = thriftyReport(settings.onError);
-  const driver = settings.redisUrl === undefined ? openPostgresDriver(settings, report) : openRedisDriver(settings.redisUrl, report);
+  const driver = settings.redisUrl === undefined ? openPostgresDriver(settings, report) : openRedisDriver(settings.redisUrl, report, settings.natMap);
   const producers = openProducers(driver, report);
   const workers = new Set<RunningWorker>();
   const boardQueues: WorkQueue[] = [];
