@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { readFileSync } from 'node:fs';
+import { productVersion } from './version.ts';
 
 /** From a hit on a warm cache to a provider that takes its whole time limit. */
 const CALL_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -43,9 +43,6 @@ export interface Metrics extends ReturnType<typeof make> {
   scrape: () => Promise<{ type: string; text: string }>;
 }
 
-/** The version of this Tocsin, as its package states it. */
-const version = (): string => (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version;
-
 const inTime = async (read: Promise<void>): Promise<void> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => { timer = setTimeout(resolve, READ_WITHIN_MS); });
@@ -80,7 +77,7 @@ export const processMetrics: Metrics = createMetrics();
 
 /** Says what runs here. */
 export const tellBuild = (metrics: Metrics, { service, backend }: { service: string; backend: string }): void => {
-  metrics.buildInfo.set({ version: version(), node: process.versions.node, service, backend }, 1);
+  metrics.buildInfo.set({ version: productVersion(), node: process.versions.node, service, backend }, 1);
 };
 
 /** Remembers a reading for a while, so that many scrapers cost no more than one. A reading that fails is not remembered. */
