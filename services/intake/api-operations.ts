@@ -1,4 +1,5 @@
 import type { Roster } from '../../shared/content/roster.ts';
+import { knownCategories } from '../../shared/content/roster.ts';
 import * as answers from './api-answers.ts';
 import type { Operation, Parameter } from './api-operation.ts';
 import * as example from './api-examples.ts';
@@ -19,7 +20,7 @@ const tickets = (roster: Roster, demo: boolean): Operation[] => [{
   method: 'post', path: '/tickets', id: 'takeTicket', group: 'Tickets', summary: 'Take a support ticket in',
   description: 'Category and region choose the support queue, the urgency and the one on-call who is told. Anonymous. A browser (`Accept: text/html`) is led to the receipt page with 303.',
   parameters: [idempotencyKey(false)],
-  body: { schema: ticketSchema(roster, demo), cures: TICKET_CURES, example: example.TICKET_BODY, form: true },
+  body: { schema: ticketSchema(roster, demo), cures: { ...TICKET_CURES, category: `use one of ${knownCategories(roster).join(', ')}` }, example: example.TICKET_BODY, form: true },
   answers: {
     202: { description: 'Taken in.', schema: answers.ticketReceipt, example: example.TICKET_RECEIPT },
     200: { description: 'The same ticket came before under this key.', schema: answers.ticketReceipt, example: { ...example.TICKET_RECEIPT, replayed: true } },
