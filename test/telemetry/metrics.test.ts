@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startDashboard } from '../../services/dashboard/dashboard.ts';
 import { startMetricsServer } from '../../shared/http/metrics-server.ts';
 import { cachedFor, createMetrics } from '../../shared/telemetry/metrics.ts';
 import { watchOldestDue } from '../../shared/delivery/watch-oldest-due.ts';
@@ -22,6 +23,17 @@ describe('the metrics of a running intake', () => {
     expect([status, headers.get('content-type')]).toEqual([200, expect.stringContaining('text/plain; version=0.0.4')]);
     const documented = [...(await readFile(new URL('../../docs/metrics.md', import.meta.url), 'utf8')).matchAll(/^\| `(tocsin_\w+)` \|/gm)].map((match) => match[1]);
     expect(namesIn(text).filter((name) => name.startsWith('tocsin_')).sort()).toEqual(documented.sort());
+  });
+
+  test('are shown by the dashboard too, without its login and nothing else of it', async () => {
+    const dashboard = await startDashboard({ engine: rig.engine, log: rig.log, config: { host: '127.0.0.1', port: 0, operator: { user: 'operator', password: 'not-a-secret' } } });
+    try {
+      const { status, text } = await ask(`${dashboard.url}/metrics`);
+      expect([status, namesIn(text)]).toEqual([200, namesIn((await ask(`${url}/metrics`)).text)]);
+      expect((await ask(dashboard.url)).status).toBe(401);
+    } finally {
+      await dashboard.close();
+    }
   });
 
   test('have names with units, and label names of closed sets only', async () => {
