@@ -31,6 +31,8 @@ export interface CoordinatorSettings {
 export interface Coordinator {
   /** One sweep: due decisions, due polls, the outbox. Resolves when the decisions are committed and the polls handed out. */
   sweep: () => Promise<void>;
+  /** Carries out at once what operators asked for, and shows them what waits. */
+  attendDeadLetters: () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -59,7 +61,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
     pollsHere = await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)), perSecond: settings.pollsPerSecond });
     await engine.ledger.beat('sweep', engine.now());
     // Not awaited: no decision waits for an operator's list, nor for its queue.
-    void deadLetters.run();
+    void deadLetters.attendIfDue();
   };
   // Ticks that come while a sweep runs share the next one: what became due meanwhile is not missed, and none piles up.
   let running: Promise<void> | null = null;
@@ -105,6 +107,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   }, PARTITIONS_EVERY_MS);
   return {
     sweep,
+    attendDeadLetters: deadLetters.attend,
     close: async () => {
       clearInterval(partitions);
       await checkpoints?.close();

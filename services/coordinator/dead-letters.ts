@@ -21,8 +21,10 @@ const jobOf = (row: Shown): WorkJob => ({
 });
 
 export interface DeadLetterDuty {
-  /** Carries out requests and mends the projection, unless it was done just now. Rejects never. */
-  run: () => Promise<void>;
+  /** Carries out requests and mends the projection. Rejects never. */
+  attend: () => Promise<void>;
+  /** The same, unless it was done just now. */
+  attendIfDue: () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -83,15 +85,16 @@ export const startDeadLetterDuty = ({ engine, queue }: { engine: Engine; queue: 
     }
     await project();
   };
+  const attend = (): Promise<void> => {
+    lookedAt = engine.monotonic();
+    running ??= look()
+      .catch((error: unknown) => engine.log.debug({ event: EVENTS.projectionFailed, error: (error as Error).name }))
+      .finally(() => { running = null; });
+    return running;
+  };
   return {
-    run: async () => {
-      if (running !== null || engine.monotonic() - lookedAt < LOOK_EVERY_MS) return;
-      lookedAt = engine.monotonic();
-      running = look()
-        .catch((error: unknown) => engine.log.debug({ event: EVENTS.projectionFailed, error: (error as Error).name }))
-        .finally(() => { running = null; });
-      await running;
-    },
+    attend,
+    attendIfDue: async () => { if (running === null && engine.monotonic() - lookedAt >= LOOK_EVERY_MS) await attend(); },
     close: async () => {
       await Promise.all(workers.map((worker) => worker.close()));
       await running;

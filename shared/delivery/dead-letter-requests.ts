@@ -35,7 +35,7 @@ const LEASE_MS = 30_000;
 const BATCH = 100;
 
 /** Refusals after which nobody can do anything more about a dead letter, and how it then ended. */
-const PAST_HELP: Partial<Record<RetryRefusal, Resolution>> = { closed: 'closed', expired: 'expired', delivered: 'delivered', not_newest: 'retried' };
+const PAST_HELP: Partial<Record<RetryRefusal, Resolution>> = { closed: 'closed', expired: 'expired', delivered: 'delivered', not_newest: 'retried', payload_destroyed: 'payload_destroyed' };
 
 const retry = async (engine: Engine, leased: LeasedRequest): Promise<string> => {
   const { evenIfDelivered, acceptDuplicate } = leased;

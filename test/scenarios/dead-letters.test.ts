@@ -10,7 +10,7 @@ import { shippedPolicies } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 
-const MANY = 40;
+const MANY = 1_000;
 
 /** Both tried once, so that where the provider cannot be reached the SMS is a dead letter at once: alone, and with an email to follow. */
 const policies = (): Policy[] => {
@@ -27,19 +27,13 @@ describeOnBackends('dead letters', (backend) => {
   const number = async (text: string): Promise<number> => Number((await world.ask(text))[0]?.['count']);
   const open = () => number('SELECT count(*) FROM dead_letter WHERE resolved_at IS NULL');
   const onBoard = async (): Promise<number> => (await world.queue.counts())['sms-dead-letter'].failed;
-  /** Looks again after every sweep, which is what moves dead letters. */
+  /** Looks again each time that the coordinator has attended to dead letters, which is what moves them. */
   const until = async (holds: () => Promise<boolean>): Promise<void> => {
-    while (!(await holds())) {
-      world.pause(600);
-      await world.coordinator.sweep();
-    }
+    while (!(await holds())) await world.coordinator.attendDeadLetters();
   };
   const tocsin = (line: string[]) => run(['dead-letters', ...line], {
     env: { DATABASE_URL: world.databaseUrl, TOCSIN_KEYS: world.keys },
-    wait: async () => {
-      world.pause(600);
-      await world.coordinator.sweep();
-    },
+    wait: () => world.coordinator.attendDeadLetters(),
   });
   const die = async (count: number, purpose = 'game-support-urgent'): Promise<string[]> => {
     const before = await open();

@@ -14,7 +14,8 @@ const isNewest = (state: NotificationState, index: number): boolean =>
 export const couldSubmit = (state: NotificationState, at: number): boolean => {
   if (state.rejected !== null || state.closed !== null) return false;
   if (state.attempts.some((attempt) => ON_ITS_WAY.has(attempt.state))) return true;
-  if (at >= state.expiresAt) return false;
+  // What has begun to go was destroyed by a clock that had expiry behind it, perhaps a little ahead of this one; nothing is submitted without it.
+  if (at >= state.expiresAt || Object.keys(state.payload?.destroyed ?? {}).length > 0) return false;
   return state.steps.some((step) => step.phase === 'waiting') || state.attempts.some((attempt, index) =>
     ((attempt.state === 'submitted' || attempt.state === 'submitted_unknown') && attempt.settledAt === null)
     || attempt.state === 'delivered' || (FAILED.has(attempt.state) && isNewest(state, index)));

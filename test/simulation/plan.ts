@@ -156,6 +156,12 @@ const drawFaults = (seed: number, random: Seeded): Fault[] => [
   ...Array.from({ length: random.between(0, 4) }, () => drawFault(random.pick(DRAWN), random)),
 ];
 
+/** Our account is refused from the first submission on: drawn late and elsewhere it would seldom meet one. */
+const drawRefusal = (seed: number): Fault[] => {
+  const random = stream(seed, 'refusal');
+  return random.chance(0.04) ? [{ kind: 'account-refused', channel: 'sms', at: 0, forMs: random.between(4_000, 120_000) }] : [];
+};
+
 /** Everything that a seed stands for. */
 export const planOf = (seed: number, withFaults = true): Plan => {
   const random = stream(seed, 'plan');
@@ -165,6 +171,6 @@ export const planOf = (seed: number, withFaults = true): Plan => {
   const together = suppressing.chance(0.4);
   const workflows = Array.from({ length: random.pick([1, 1, 1, 1, 2, 2, 3]) }, (_, index) => ({ ...drawWorkflow(random, carriers), ...(index === 0 ? trouble.first : {}) }))
     .map((workflow, index): Workflow => ({ ...workflow, person: together ? 0 : index, acts: [...workflow.acts, ...drawSuppressions(suppressing)] }));
-  const faults = withFaults ? [...trouble.faults, ...drawFaults(seed, random)] : [];
+  const faults = withFaults ? [...trouble.faults, ...drawFaults(seed, random), ...drawRefusal(seed)] : [];
   return { seed, carriers, workflows, faults };
 };
