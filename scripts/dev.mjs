@@ -38,9 +38,11 @@ const env = { ...defaults, ...Object.fromEntries(Object.entries(process.env).fil
 const migrated = spawnSync(process.execPath, ['bin/tocsin.js', 'migrate'], { stdio: 'inherit', env });
 if (migrated.status !== 0) process.exit(migrated.status ?? 1);
 
-const commands = readFileSync('Procfile', 'utf8').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#')).map((line) => {
+const commands = readFileSync('Procfile', 'utf8').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#')).map((line, index) => {
   const at = line.indexOf(':');
-  return { name: line.slice(0, at), command: `exec env ${line.slice(at + 1).trim()}`, env };
+  // One port cannot serve them all: they count up from it.
+  const ports = Number(env.METRICS_PORT) > 0 ? { METRICS_PORT: String(Number(env.METRICS_PORT) + index) } : {};
+  return { name: line.slice(0, at), command: `exec env ${line.slice(at + 1).trim()}`, env: { ...env, ...ports } };
 });
 const { result } = concurrently(commands, { prefix: 'name', killOthersOn: ['failure'], killSignal: 'SIGTERM', killTimeout: 20_000 });
 await result.then(() => process.exit(0), () => process.exit(1));

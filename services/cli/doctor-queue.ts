@@ -5,7 +5,7 @@ import type { Finding } from './doctor-finding.ts';
 import { fault, note, ok } from './doctor-finding.ts';
 
 const redisCures: Record<string, string> = {
-  redis_too_old: 'install Redis 6.2 or later', redis_evicts: 'set maxmemory-policy noeviction', redis_away: 'start Redis, or correct REDIS_URL', redis_low_hz: 'set hz 100',
+  redis_too_old: 'install Redis 6.2 or later', redis_evicts: 'set maxmemory-policy noeviction', redis_away: 'start Redis, or correct REDIS_URL', redis_low_hz: 'set hz 100', redis_cluster_mismatch: 'correct the scheme of REDIS_URL',
 };
 
 const checkOnRedis = async (redisUrl: string): Promise<Finding[]> => {

@@ -1,6 +1,8 @@
 import { readCheckpointFile } from '../../shared/config/checkpoint-config.ts';
 import { processEnvironment, readEngineConfig } from '../../shared/config/engine-config.ts';
+import { readMetricsConfig } from '../../shared/config/metrics-config.ts';
 import { readCoordinatorConfig, readTransportConfig } from '../../shared/config/worker-config.ts';
+import { startMetricsServer } from '../../shared/http/metrics-server.ts';
 import { openRuntime } from '../../shared/delivery/open-runtime.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 import { startOrExplain } from '../../shared/telemetry/run-until-signal.ts';
@@ -12,13 +14,16 @@ await startOrExplain(async () => {
   const config = readEngineConfig(env);
   const polling = readCoordinatorConfig(env);
   const transportConfig = readTransportConfig(env);
+  const metricsConfig = readMetricsConfig(env);
   const runtime = await openRuntime(config, 'coordinator');
   const transports = (['sms', 'email'] as const).map((channel) => openTransport(channel, { ...transportConfig, now: runtime.engine.now }));
   const coordinator = startCoordinator({ ...runtime, transports, ...polling, providerTimeoutMs: config.providerTimeoutMs, actor: `coordinator-${process.pid}`, checkpointFile: readCheckpointFile(env) });
-  runtime.log.info({ event: EVENTS.started, pid: process.pid });
+  const metrics = metricsConfig && await startMetricsServer({ ...metricsConfig, scrape: runtime.engine.metrics.scrape });
+  runtime.log.info({ event: EVENTS.started, metrics: metrics?.url, pid: process.pid });
   return async () => {
     await coordinator.close();
     await Promise.all(transports.map((transport) => transport.close()));
+    await metrics?.close();
     await runtime.close();
   };
 });

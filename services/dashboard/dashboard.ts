@@ -95,6 +95,10 @@ const createApp = ({ engine, queue, config, log }: DashboardSettings): express.E
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
   app.use((request, response, next) => (request.path === BOARD || request.path.startsWith(`${BOARD}/`) ? next() : security(request, response, next)));
   app.get('/healthz', (_request, response) => { response.json({ status: 'alive' }); });
+  app.get('/metrics', async (_request, response) => {
+    const { type, text } = await engine.metrics.scrape();
+    response.set('Cache-Control', 'no-store').set('Content-Type', type).send(text);
+  });
   app.get('/dashboard.css', (_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('css').send(DASHBOARD_CSS); });
   app.get('/dashboard.js', (_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('js').send(DASHBOARD_SCRIPT); });
   app.use(requireLogin(config.operator));

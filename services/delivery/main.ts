@@ -1,5 +1,7 @@
 import { processEnvironment, readEngineConfig } from '../../shared/config/engine-config.ts';
+import { readMetricsConfig } from '../../shared/config/metrics-config.ts';
 import { readDeliveryConfig, readTransportConfig } from '../../shared/config/worker-config.ts';
+import { startMetricsServer } from '../../shared/http/metrics-server.ts';
 import { openRuntime } from '../../shared/delivery/open-runtime.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 import { startOrExplain } from '../../shared/telemetry/run-until-signal.ts';
@@ -11,16 +13,19 @@ await startOrExplain(async () => {
   const config = readEngineConfig(env);
   const { channel, concurrency } = readDeliveryConfig(env);
   const transportConfig = readTransportConfig(env);
+  const metricsConfig = readMetricsConfig(env);
   const runtime = await openRuntime(config, `delivery-${channel}`);
   const transport = openTransport(channel, { ...transportConfig, now: runtime.engine.now });
   const worker = startDelivery({
     ...runtime, channel, transport, concurrency, submitStartWithinMs: config.submitStartWithinMs, providerTimeoutMs: config.providerTimeoutMs,
     actor: `delivery-${channel}-${process.pid}`,
   });
-  runtime.log.info({ event: EVENTS.started, channel, pid: process.pid });
+  const metrics = metricsConfig && await startMetricsServer({ ...metricsConfig, scrape: runtime.engine.metrics.scrape });
+  runtime.log.info({ event: EVENTS.started, metrics: metrics?.url, channel, pid: process.pid });
   return async () => {
     await worker.close(config.providerTimeoutMs);
     await transport.close();
+    await metrics?.close();
     await runtime.close();
   };
 });

@@ -15,8 +15,9 @@ export const reasonFields = {
   actor: z.string().regex(/^[A-Za-z][A-Za-z0-9._-]{0,63}$/, 'is not a plain name')
     .refine((name) => name.replace(/\D/g, '').length < 7, 'has so many digits that it could be the number of a phone or a card').nullish(),
 };
-const byId = z.strictObject(reasonFields);
-const byKey = z.strictObject({ ...reasonFields, idempotency_key: oneLine(200) });
+/** The bodies of the two ways to close. */
+export const closeSchema = z.strictObject(reasonFields);
+export const closeByKeySchema = z.strictObject({ ...reasonFields, idempotency_key: oneLine(200) });
 
 export const REASON_CURES = {
   reason: `give one of ${[...CLOSE_CODES].join(', ')}, or a sentence of at most 500 characters`,
@@ -42,13 +43,13 @@ const close = async (engine: Engine, response: Response, { eventId, reason, acto
 
 /** `POST /notifications/{event_id}/close`: nothing is submitted any more. Idempotent: the first reason stands. */
 export const closeById = (engine: Engine): RequestHandler<{ event_id: string }> => async (request, response) => {
-  const { reason, actor } = readFields(byId, request.body, REASON_CURES);
+  const { reason, actor } = readFields(closeSchema, request.body, REASON_CURES);
   await close(engine, response, { eventId: request.params.event_id, reason, actor, requestId: String(request.id) });
 };
 
 /** `POST /notifications/close`: the same, for who kept the idempotency key and not the event id. */
 export const closeByKey = (engine: Engine): RequestHandler => async (request, response) => {
-  const { idempotency_key: key, reason, actor } = readFields(byKey, request.body, REASON_CURES);
+  const { idempotency_key: key, reason, actor } = readFields(closeByKeySchema, request.body, REASON_CURES);
   const { tenant } = apiKeyOf(response);
   const found = await findByIdempotencyKey(engine.db, tenant, storedKey(engine.ring, tenant, key));
   if (!found) throw notFound();

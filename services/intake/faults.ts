@@ -14,13 +14,15 @@ export const isBlank = (text: string): boolean => UNSEEN.test(text);
 export const oneLine = (most: number) => z.string()
   .refine((text) => PRINTABLE.test(text), 'has a line break or another control character')
   .refine((text) => !isBlank(text), 'is empty')
-  .refine((text) => text.length <= most, `has more than ${most} characters`);
+  .refine((text) => text.length <= most, `has more than ${most} characters`)
+  .meta({ minLength: 1, maxLength: most });
 
 /** A free text, kept as it came. Postgres text cannot hold NUL, and half a surrogate pair is no Unicode. */
 export const freeText = (most: number) => z.string()
   .refine((text) => !text.includes('\u0000'), 'has a NUL character')
   .refine((text) => !HALF_PAIR.test(text), 'has half of a surrogate pair')
-  .refine((text) => [...text].length <= most, `has more than ${most} characters`);
+  .refine((text) => [...text].length <= most, `has more than ${most} characters`)
+  .meta({ maxLength: most });
 
 /** Two capital letters. */
 export const regionField = z.string().regex(/^[A-Z]{2}$/, 'is not two capital letters');

@@ -10,9 +10,10 @@ const MOST_ITEMS = 200;
 const DEFAULT_ITEMS = 50;
 
 const readLimit = (text: string): number | null => (/^[1-9]\d{0,2}$/.test(text) && Number(text) <= MOST_ITEMS ? Number(text) : null);
-const fields = z.strictObject({ after: z.string().optional(), limit: readAs(readLimit, `is not a number from 1 to ${MOST_ITEMS}`).optional() });
+/** The query of the feed. */
+export const feedSchema = z.strictObject({ after: z.string().optional(), limit: readAs(readLimit, `is not a number from 1 to ${MOST_ITEMS}`).optional() });
 
-const CURES = {
+export const FEED_CURES = {
   after: 'send one next_cursor, exactly as it came',
   limit: `give a whole number from 1 to ${MOST_ITEMS}, or leave it out for ${DEFAULT_ITEMS}`,
 };
@@ -28,7 +29,7 @@ const cursorDiverged = (): Problem => new Problem({
 
 /** `GET /notifications?after={cursor}&limit=`: the change feed of the key's tenant. */
 export const getFeed = (engine: Engine): RequestHandler => async (request, response) => {
-  const { after, limit } = readFields(fields, request.query, CURES);
+  const { after, limit } = readFields(feedSchema, request.query, FEED_CURES);
   const outcome = await readFeed(engine, { tenant: apiKeyOf(response).tenant, after: after ?? null, limit: limit ?? DEFAULT_ITEMS });
   switch (outcome.kind) {
     case 'cursor_invalid': throw cursorInvalid();

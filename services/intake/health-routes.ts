@@ -38,7 +38,7 @@ const engineHealth = (engine: Engine): RequestHandler => async (_request, respon
   response.json({ status: 'ok', oldest_due: oldestDue });
 };
 
-/** Alive; ready (database reachable and migrated); and whether the engine keeps up, by the age of the oldest due row. */
+/** Alive; ready (database reachable and migrated); and whether the engine keeps up, by the age of the oldest due row. And the metrics. */
 export const addHealthRoutes = (router: Router, engine: Engine): void => {
   const uncached: RequestHandler = (_request, response, next) => {
     response.set('Cache-Control', 'no-store');
@@ -47,4 +47,8 @@ export const addHealthRoutes = (router: Router, engine: Engine): void => {
   addRoute(router, '/healthz', { get: [uncached, (_request, response) => { response.json({ status: 'alive' }); }] });
   addRoute(router, '/readyz', { get: [uncached, ready(engine)] });
   addRoute(router, '/healthz/engine', { get: [uncached, engineHealth(engine)] });
+  addRoute(router, '/metrics', { get: [uncached, async (_request, response) => {
+    const { type, text } = await engine.metrics.scrape();
+    response.set('Content-Type', type).send(text);
+  }] });
 };

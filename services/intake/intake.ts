@@ -6,6 +6,7 @@ import type { Roster } from '../../shared/content/roster.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
+import { addDocsRoutes } from './docs-routes.ts';
 import { errorHandler } from './errors.ts';
 import { addHealthRoutes } from './health-routes.ts';
 import { addNotificationRoutes } from './notification-routes.ts';
@@ -45,7 +46,8 @@ const security = (site: Site) => helmet({
   strictTransportSecurity: site.publicUrl.startsWith('https:'),
 });
 
-const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeSettings, site: Site): express.Express => {
+/** The app of an intake that is reached at `site`. */
+export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeSettings, site: Site): express.Express => {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', config.trustProxy).set('query parser', 'simple');
   app.use(...requestLog(log));
@@ -55,6 +57,7 @@ const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeSettings
   addTicketRoutes(app, { engine, roster, dashboardUrl: dashboardUrl.replace(/\/+$/, ''), site, demo: config.demo, ticketsPerMinute: config.ticketsPerMinute, log });
   addReceiptRoutes(app, { engine, site });
   addNotificationRoutes(app, { engine, site });
+  addDocsRoutes(app, { site, roster, demo: config.demo });
   app.use(() => { throw notFound(); });
   app.use(errorHandler(site, log));
   return app;

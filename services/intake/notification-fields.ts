@@ -36,7 +36,8 @@ const consent = z.union([
   z.strictObject({ channel: z.enum(['sms', 'email']), basis: z.string().regex(new RegExp(`^${BASIS}$`)), reference: oneLine(200) }),
 ], { error: 'is no consent' });
 
-const schema = z.strictObject({
+/** The body of `POST /notifications`. */
+export const notificationSchema = z.strictObject({
   purpose: z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'is not the name of a purpose'),
   recipient: z.strictObject({
     ref: oneLine(200),
@@ -54,7 +55,7 @@ const schema = z.strictObject({
   precondition_url: z.string().nullish(),
 });
 
-const CURES: Cures = {
+export const NOTIFICATION_CURES: Cures = {
   purpose: 'name a purpose of this deployment, such as game-support-urgent',
   recipient: 'give an object with ref, region, locale and at least one of sms and email',
   'recipient.ref': 'give your own id of the recipient in at most 200 visible characters',
@@ -94,7 +95,7 @@ const sorted = (consents: ConsentReference[]): ConsentReference[] => {
 
 /** Reads the body of `POST /notifications`. @throws Problem 400 naming the faults; 422 for what is not supported, or expires after more than 400 days. */
 export const readNotificationFields = (body: unknown, now: number): NotificationFields => {
-  const { recipient, ...read } = readFields(schema, body, CURES);
+  const { recipient, ...read } = readFields(notificationSchema, body, NOTIFICATION_CURES);
   if (read.artifacts.length > 0) throw unsupported('artifacts', 'artifacts_not_supported');
   if (read.precondition_url) throw unsupported('precondition_url', 'precondition_not_supported');
   const sms = recipient.sms ?? null;

@@ -11,11 +11,12 @@ import { Problem, notFound } from './problem.ts';
 
 type ForEvent = RequestHandler<{ event_id: string }>;
 
-const fields = z.strictObject(reasonFields);
-const CURES = { ...REASON_CURES, reason: 'give a code such as maintenance, incident or wrong_person, or a sentence of at most 500 characters' };
+/** The body of `pause` and of `resume`. */
+export const pauseSchema = z.strictObject(reasonFields);
+export const PAUSE_CURES = { ...REASON_CURES, reason: 'give a code such as maintenance, incident or wrong_person, or a sentence of at most 500 characters' };
 
 const requested = (request: Parameters<ForEvent>[0], response: Response): PauseRequest => {
-  const { reason, actor } = readFields(fields, request.body, CURES);
+  const { reason, actor } = readFields(pauseSchema, request.body, PAUSE_CURES);
   const { id: keyId, tenant } = apiKeyOf(response);
   return { tenant, eventId: request.params.event_id, reason, requestId: String(request.id), actor: actor ? `key:${keyId}/${actor}` : `key:${keyId}` };
 };

@@ -28,7 +28,7 @@ export const requestLog = (log: Logger): RequestHandler[] => {
   const line = pinoHttp<Request, Response>({
     logger: log, genReqId: (request) => request.id, quietReqLogger: true, quietResLogger: true,
     // What is worth more than a line is logged where it happens.
-    customLogLevel: (request) => (/^\/(healthz|readyz)/.test(request.path) ? 'debug' : 'info'),
+    customLogLevel: (request) => (/^\/(healthz|readyz|metrics)/.test(request.path) ? 'debug' : 'info'),
     customSuccessObject: lineOf, customErrorObject: (request, response, _error, spent: { responseTime?: number }) => lineOf(request, response, spent),
     customSuccessMessage: () => 'request', customErrorMessage: () => 'request',
   });

@@ -17,7 +17,7 @@ export interface TicketFields {
   formToken: string | null;
 }
 
-const CURES: Cures = {
+export const TICKET_CURES: Cures = {
   message: `describe the problem in plain text of at most ${MESSAGE_LIMIT.toLocaleString('en')} characters`,
   region: 'give two capital letters, such as US or EU',
   locale: 'give a BCP 47 tag, such as en-US or de',
@@ -28,7 +28,8 @@ const CURES: Cures = {
   form_token: 'leave it as the form gave it, or leave it out',
 };
 
-const schemaFor = (roster: Roster, demo: boolean) => z.strictObject({
+/** The body of `POST /tickets`. */
+export const ticketSchema = (roster: Roster, demo: boolean) => z.strictObject({
   category: z.string().refine((name) => knownCategories(roster).includes(name), 'is not a known category'),
   message: freeText(MESSAGE_LIMIT).refine((text) => !isBlank(text), 'is empty'),
   region: regionField,
@@ -45,9 +46,9 @@ const schemaFor = (roster: Roster, demo: boolean) => z.strictObject({
 
 /** Makes the reader of tickets. `on_call` is a field in the demo only. The reader throws a Problem naming every fault. */
 export const createTicketReader = (roster: Roster, demo: boolean): ((body: unknown) => TicketFields) => {
-  const schema = schemaFor(roster, demo);
+  const schema = ticketSchema(roster, demo);
   const categories = knownCategories(roster);
-  const cures: Cures = { ...CURES, category: `use one of ${categories.join(', ')}`, on_call: `use one of ${roster.people.map((person) => person.id).join(', ')}` };
+  const cures: Cures = { ...TICKET_CURES, category: `use one of ${categories.join(', ')}`, on_call: `use one of ${roster.people.map((person) => person.id).join(', ')}` };
   return (body) => {
     try {
       const read = readFields(schema, body, cures) as z.output<typeof schema> & { on_call?: string | undefined };

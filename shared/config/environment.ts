@@ -9,7 +9,7 @@ const flag = z.enum(['0', '1', 'true', 'false', 'yes', 'no']).transform((text) =
 export const VARIABLES = {
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL'),
   MIGRATE_DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL').optional(),
-  REDIS_URL: z.string().regex(/^rediss?:\/\//, 'must be a redis:// URL').optional(),
+  REDIS_URL: z.string().regex(/^rediss?(\+cluster)?:\/\//, 'must be a redis:// or redis+cluster:// URL').optional(),
   DATABASE_POOL: whole(2).default(6),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   TOCSIN_DATA_DIR: z.string().min(1).default('.tocsin'),
@@ -27,6 +27,7 @@ export const VARIABLES = {
   HOST: z.string().min(1).default('127.0.0.1'),
   INTAKE_PORT: port.default(3000),
   DASHBOARD_PORT: port.default(3001),
+  METRICS_PORT: port.default(0),
   OPERATOR_USER: z.string().refine(isActorName, 'must be a short name of letters, at most six digits, . _ : or -, since the ledger keeps it for ever').default('operator'),
   OPERATOR_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional(),
   TICKETS_PER_MINUTE_PER_ADDRESS: whole(1).default(600),

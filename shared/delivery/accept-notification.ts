@@ -15,6 +15,7 @@ import { hashToken } from '../security/tokens.ts';
 import { toAppend } from '../ledger/rows.ts';
 import type { NewNotification } from '../ledger/accept-group.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
+import { countDecision } from './count-decision.ts';
 import type { Engine } from './engine.ts';
 import type { Addresses, Secrets } from './payload.ts';
 import { partVariables, renderFor, sealPart } from './payload.ts';
@@ -174,12 +175,7 @@ const acceptUnlessSuppressed = async (engine: Engine, request: AcceptRequest, bo
   throw new Error(`the suppression list changed under ${MOST_ROUNDS} acceptances in a row`);
 };
 
-/**
- * Accepts an intent: notification, first entries, sealed payload, ticket and outbox rows in one transaction, or nothing of
- * them. Under an idempotency key that was used before, the same request is a replay and another one a conflict. Rejects where
- * the database is away; nothing is accepted then.
- */
-export const acceptNotification = async (engine: Engine, request: AcceptRequest): Promise<AcceptOutcome> => {
+const accept = async (engine: Engine, request: AcceptRequest): Promise<AcceptOutcome> => {
   const requestFingerprint = fingerprint(engine.ring, 'request', canonicalText(request.fingerprintOf));
   const replay = (found: { eventId: string; requestFingerprint: Buffer }): AcceptOutcome =>
     ({ kind: found.requestFingerprint.equals(requestFingerprint) ? 'replayed' : 'conflict', eventId: found.eventId });
@@ -194,6 +190,18 @@ export const acceptNotification = async (engine: Engine, request: AcceptRequest)
   if (accepted.kind === 'exists') return replay(accepted);
   faultPoint('intake-committed');
   logDecision(engine.log, decision);
+  countDecision(engine.metrics, decision);
   if (decision.requests.some((one) => one.kind === 'enqueue')) engine.onEnqueued();
   return { kind: 'accepted', eventId, status: publicStatus(decision.state), reason: decision.state.rejected, receivedAt: now };
+};
+
+/**
+ * Accepts an intent: notification, first entries, sealed payload, ticket and outbox rows in one transaction, or nothing of
+ * them. Under an idempotency key that was used before, the same request is a replay and another one a conflict. Rejects where
+ * the database is away; nothing is accepted then.
+ */
+export const acceptNotification = async (engine: Engine, request: AcceptRequest): Promise<AcceptOutcome> => {
+  const outcome = await accept(engine, request);
+  engine.metrics.acceptances.inc({ outcome: outcome.kind });
+  return outcome;
 };

@@ -6,6 +6,7 @@ import type { Loaded } from '../ledger/load.ts';
 import type { Append, Provenance } from '../ledger/rows.ts';
 import { toAppend } from '../ledger/rows.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
+import { countDecision } from './count-decision.ts';
 import type { Engine } from './engine.ts';
 import { logDecision, logProviders } from './log-decision.ts';
 import { renderFor } from './payload.ts';
@@ -43,6 +44,7 @@ export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command
   if (decision.transitions.some(({ transition }) => transition.kind === 'FallbackClaimed')) faultPoint('fallback-claimed');
   logDecision(engine.log, decision);
   logProviders(engine.log, decision);
+  countDecision(engine.metrics, decision);
   if (decision.requests.some((request) => request.kind === 'enqueue')) engine.onEnqueued();
   return { kind: 'appended', before: loaded.state, decision };
 };

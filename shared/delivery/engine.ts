@@ -5,6 +5,8 @@ import type { Carrier } from '../domain/work.ts';
 import { generateSalt } from '../security/commitment.ts';
 import type { KeyRing } from '../security/key-ring.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { processMetrics } from '../telemetry/metrics.ts';
 import type { Database } from '../ledger/database.ts';
 import type { LedgerPort } from '../ledger/ledger-port.ts';
 import { createPostgresLedger } from '../ledger/postgres-ledger.ts';
@@ -41,6 +43,7 @@ export interface Engine {
   /** By which the suppression list knows our senders. */
   senderPrints: SenderPrints;
   log: Logger;
+  metrics: Metrics;
   /** Called after a commit that wrote outbox rows. */
   onEnqueued: () => void;
 }
@@ -61,6 +64,8 @@ export interface EngineSettings {
   hostNow?: () => number;
   wait?: (ms: number) => Promise<unknown>;
   mint?: Mint;
+  /** The process's own where none are given. */
+  metrics?: Metrics;
 }
 
 const systemMint: Mint = { eventId: (now) => `evt_${ulid(now)}`, salt: generateSalt };
@@ -68,9 +73,11 @@ const systemMint: Mint = { eventId: (now) => `evt_${ulid(now)}`, salt: generateS
 /** Puts an engine together. */
 export const createEngine = (settings: EngineSettings): Engine => {
   const monotonic = settings.monotonic ?? (() => performance.now());
-  const ledger = settings.ledger ?? createPostgresLedger(settings.db);
+  const metrics = settings.metrics ?? processMetrics;
+  const ledger = settings.ledger ?? createPostgresLedger(settings.db, metrics);
   return {
     ...settings,
+    metrics,
     senderPrints: senderPrints(settings.ring, settings.sender),
     monotonic,
     random: settings.random ?? Math.random,

@@ -15,6 +15,8 @@ import { REDACT_PATHS } from '../security/redact.ts';
 import { EVENTS } from '../telemetry/events.ts';
 import { armFaultPoint } from '../telemetry/fault-points.ts';
 import { createLogger } from '../telemetry/logger.ts';
+import { watchOldestDue } from './watch-oldest-due.ts';
+import { processMetrics, tellBuild } from '../telemetry/metrics.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { carriersFor } from '../transports/carriers.ts';
 import { refuseWrongKeys } from './check-keys.ts';
@@ -89,6 +91,9 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
       databaseUrl: config.databaseUrl, roleName: APP_ROLE, ...(config.redisUrl === undefined ? {} : { redisUrl: config.redisUrl }),
       onError: (error, where) => log.warn(where.startsWith('handler') ? failedJob(error, where) : { event: EVENTS.queueAway, where, error: error.message }),
     });
+    tellBuild(processMetrics, { service, backend: queue.kind });
+    processMetrics.addProcess();
+    watchOldestDue(processMetrics, db, clock.now);
     const ledger = createPostgresLedger(db);
     const relay = createRelay({ ledger, queue, now: clock.now, log });
     const engine = createEngine({ db, ledger, ring, carriers: carriersFor(config.transports), sender: config.sender, log, now: clock.now, onEnqueued: () => relay.wake() });

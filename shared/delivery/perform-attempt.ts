@@ -28,7 +28,11 @@ export interface PerformSettings {
 /** What a worker's job came to: done, or to be run again at an instant. */
 export type Performed = 'done' | { retryAtMs: number };
 
-interface Started { submission: number; message: RenderedMessage; fencedFrom: number }
+interface Started {
+  submission: number; message: RenderedMessage; fencedFrom: number;
+  /** When the notification was accepted, where this is its first submission of all. */
+  acceptedAt: number | null;
+}
 
 /**
  * How often an attempt planned for another provider is left to a worker of that provider, while a deployment changes over; after
@@ -69,8 +73,10 @@ const start = async (engine: Engine, key: AttemptKey, eventId: string, settings:
   });
   if (result.kind === 'not_found') return 'done';
   const started = result.kind === 'appended' ? result.decision.transitions.find(({ transition }) => transition.kind === 'SubmissionStarted') : undefined;
-  if (started?.transition.kind === 'SubmissionStarted' && rendered.message) {
-    return { submission: started.transition.details.submission, message: rendered.message, fencedFrom };
+  if (result.kind === 'appended' && started?.transition.kind === 'SubmissionStarted' && rendered.message) {
+    const { submission } = started.transition.details;
+    const { attempts, requestedAt } = result.decision.state;
+    return { submission, message: rendered.message, fencedFrom, acceptedAt: attempts.length === 1 && submission === 1 ? requestedAt : null };
   }
   const state = result.kind === 'appended' ? result.decision.state : result.state;
   const refusal = startRefusal(state, key, engine.now());
@@ -91,6 +97,13 @@ const submit = async (engine: Engine, key: AttemptKey, started: Started, setting
   }
 };
 
+const measure = ({ metrics, monotonic, now }: Engine, { result, calledAt, acceptedAt }: { result: SubmitResult; calledAt: number; acceptedAt: number | null }, { name: provider, channel }: Transport): void => {
+  metrics.submissions.inc({ channel, provider, result: result.kind, reason: 'reason' in result ? result.reason : 'none' });
+  if (result.kind === 'abandoned') return;
+  metrics.callSeconds.observe({ provider, call: 'submit' }, (monotonic() - calledAt) / 1000);
+  if (acceptedAt !== null) metrics.toProviderSeconds.observe({ channel, provider }, Math.max(0, now() - acceptedAt) / 1000);
+};
+
 /**
  * Performs one attempt: load, decide, append `SubmissionStarted`, call the provider once, append what came of it. A job that
  * comes twice, late or for an attempt that was superseded finds the ledger ahead of it and does nothing. The outcome is
@@ -102,7 +115,9 @@ export const performAttempt = async (engine: Engine, key: AttemptKey, settings: 
   const started = await start(engine, key, parts.eventId, settings);
   if (started === 'done' || 'retryAtMs' in started) return started;
   faultPoint('submission-started');
+  const calledAt = engine.monotonic();
   const result = await submit(engine, key, started, settings);
+  measure(engine, { result, calledAt, acceptedAt: started.acceptedAt }, settings.transport);
   faultPoint('answer-received');
   const recorded = await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {
     provenance: { actor: settings.actor, requestId: `submit-${key}-${started.submission}` },

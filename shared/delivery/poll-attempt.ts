@@ -22,7 +22,7 @@ export interface PollSettings {
 /** Clocks of two processes differ a little; a poll that the one found due must not be turned away by the other. */
 const CLOCK_SLACK_MS = 500;
 
-interface Reading { command: Command; raw: RawAnswer | undefined }
+interface Reading { command: Extract<Command, { kind: 'record_status' | 'record_look_up' }>; raw: RawAnswer | undefined }
 
 const failure = { kind: 'read_failed', reason: 'read_failed', retryAfterMs: null } as const;
 
@@ -43,6 +43,19 @@ const ask = async (engine: Engine, loaded: Loaded, attempt: AttemptState, transp
   return null;
 };
 
+/** What a read brought, in one word. */
+const broughtBy = (command: Reading['command']): string => {
+  if (command.kind === 'record_status') return command.reading.kind === 'observed' ? command.reading.outcome : command.reading.kind;
+  return command.result.kind === 'found' ? command.result.outcome : command.result.kind;
+};
+
+const measure = ({ metrics, monotonic }: Engine, command: Reading['command'], { provider, calledAt, lagMs }: { provider: string; calledAt: number; lagMs: number }): void => {
+  const call = command.kind === 'record_status' ? 'status' : 'look_up';
+  metrics.polls.inc({ provider, call, outcome: broughtBy(command) });
+  metrics.callSeconds.observe({ provider, call }, (monotonic() - calledAt) / 1000);
+  metrics.pollLagSeconds.observe({ provider }, Math.max(0, lagMs) / 1000);
+};
+
 /**
  * Makes one due poll or look-up and records what it brought. The reading is decided on against the state as it is then, not
  * as it was when the question was asked. A poll that is no longer due does nothing.
@@ -54,8 +67,11 @@ export const pollAttempt = async (engine: Engine, key: AttemptKey, settings: Pol
   if (!parts || !loaded || !attempt || !isReconciling(attempt) || attempt.nextPollAt === null || attempt.nextPollAt > engine.now() + CLOCK_SLACK_MS) return;
   const transport = settings.transports.get(attempt.provider);
   if (!transport) return;
+  const calledAt = engine.monotonic();
+  const lagMs = engine.now() - attempt.nextPollAt;
   const reading = await ask(engine, loaded, attempt, transport);
   if (!reading) return;
+  measure(engine, reading.command, { provider: attempt.provider, calledAt, lagMs });
   await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {
     provenance: { actor: settings.actor, requestId: `poll-${key}-${attempt.polls + attempt.failedReads + 1}` },
     command: () => reading.command,

@@ -7,6 +7,8 @@ import { parseAttemptKey } from '../domain/words.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import { EVENTS } from '../telemetry/events.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { processMetrics } from '../telemetry/metrics.ts';
 
 const BATCH = 500;
 
@@ -28,7 +30,8 @@ const jobOf = (row: OutboxRow, now: number): WorkJob => ({
  * Moves outbox rows into the channel queues: enqueued first, removed after, so that a crash in between enqueues twice at
  * worst, which the ledger makes harmless. Where the queue is away the rows stay; the coordinator's sweep comes back to them.
  */
-export const createRelay = (settings: { ledger: Pick<LedgerPort, 'moveOutbox'>; queue: Pick<QueueBackend, 'addJobs'>; now: () => number; log: Logger }): Relay => {
+export const createRelay = (settings: { ledger: Pick<LedgerPort, 'moveOutbox'>; queue: Pick<QueueBackend, 'addJobs'>; now: () => number; log: Logger; metrics?: Metrics }): Relay => {
+  const { metrics = processMetrics } = settings;
   let running: Promise<void> | null = null;
   let again = false;
   let closed = false;
@@ -37,6 +40,11 @@ export const createRelay = (settings: { ledger: Pick<LedgerPort, 'moveOutbox'>; 
     const now = settings.now();
     await Promise.all((['sms', 'email'] as const).map((channel) =>
       settings.queue.addJobs(channel, rows.filter((row) => row.channel === channel).map((row) => jobOf(row, now)))));
+    for (const { channel, notBeforeAt } of rows) {
+      metrics.relayed.inc({ channel });
+      // What is laid on a later instant has not waited for us.
+      if (notBeforeAt <= now) metrics.relayLagSeconds.observe({ channel }, (now - notBeforeAt) / 1000);
+    }
     faultPoint('outbox-enqueued');
   };
   const pass = async (): Promise<void> => {

@@ -1,3 +1,4 @@
+import { nextDecideAt } from '../domain/lifecycle.ts';
 import type { Loaded } from '../ledger/load.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import { EVENTS } from '../telemetry/events.ts';
@@ -54,6 +55,7 @@ export const sweepDecisions = async (engine: Engine, actor: string): Promise<num
   for (;;) {
     const due = await engine.ledger.loadDueDecisions(engine.now(), BATCH);
     if (due.length === 0) return decided;
+    for (const { state } of due) engine.metrics.decisionLagSeconds.observe(Math.max(0, engine.now() - (nextDecideAt(state) ?? engine.now())) / 1000);
     const outcomes = await Promise.all(due.map((loaded) => decideOne(engine, loaded, actor)));
     const moved = outcomes.filter((fate) => fate === 'moved').length;
     const failed = due.filter((_, index) => outcomes[index] === 'failed').map((loaded) => loaded.eventId);

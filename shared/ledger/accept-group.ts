@@ -1,3 +1,4 @@
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { Database, Statement } from './database.ts';
 import { isDatabaseAway } from './database.ts';
 import type { PayloadPart } from '../domain/words.ts';
@@ -167,8 +168,11 @@ export const findByIdempotencyKey = async (db: Database, tenant: string, idempot
  * The grouped acceptor of a process: notification, first entries, sealed payload, ticket and outbox rows in one transaction,
  * or nothing of them. Where the answer is lost with the connection, the caller's own retry under the same key finds out.
  */
-export const createAcceptor = (db: Database): ((one: NewNotification) => Promise<Accepted>) => groupCalls<NewNotification, Accepted>({
-  run: (group) => acceptGroup(db, group),
+export const createAcceptor = (db: Database, metrics: Metrics): ((one: NewNotification) => Promise<Accepted>) => groupCalls<NewNotification, Accepted>({
+  run: (group) => {
+    metrics.groupSize.observe({ statement: 'accept' }, group.length);
+    return acceptGroup(db, group);
+  },
   keyOf: (one) => `${one.tenant} ${one.idempotencyKey}`,
   maxGroup: 100,
   retryAlone: (error) => !isDatabaseAway(error),

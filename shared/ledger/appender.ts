@@ -1,3 +1,4 @@
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { Database, Statement } from './database.ts';
 import { isDatabaseAway } from './database.ts';
 import type { Append } from './rows.ts';
@@ -22,9 +23,10 @@ const landed = async (db: Database, append: Append): Promise<boolean | null> => 
 };
 
 /** The grouped appender of a process. An error of the database reaches the caller only where the append is known not to stand. */
-export const createAppender = (db: Database): Appender => {
+export const createAppender = (db: Database, metrics: Metrics): Appender => {
   const grouped = groupCalls<Append, boolean>({
     run: async (appends) => {
+      metrics.groupSize.observe({ statement: 'append' }, appends.length);
       const won = await appendGroup(db, appends);
       return appends.map((append) => won.has(append.eventId));
     },
@@ -32,7 +34,7 @@ export const createAppender = (db: Database): Appender => {
     maxGroup: 100,
     retryAlone: (error) => !isDatabaseAway(error),
   });
-  return async (append) => {
+  const appended: Appender = async (append) => {
     try {
       return await (changesProvider(append) ? appendWithProvider(db, append) : grouped(append));
     } catch (error) {
@@ -41,5 +43,10 @@ export const createAppender = (db: Database): Appender => {
       if (stands === null) throw error;
       return stands;
     }
+  };
+  return async (append) => {
+    const won = await appended(append);
+    metrics.appends.inc({ result: won ? 'won' : 'lost' });
+    return won;
   };
 };

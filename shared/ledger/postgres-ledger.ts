@@ -1,6 +1,8 @@
 import { createAcceptor, findByIdempotencyKey } from './accept-group.ts';
 import { createAppender } from './appender.ts';
 import { loadDueDecisions, moveOutbox, nextDueAt, postponeDecisions } from './claims.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { processMetrics } from '../telemetry/metrics.ts';
 import type { Database } from './database.ts';
 import { beat, readPulse } from './heartbeat.ts';
 import { createPollLeaser } from './lease-polls.ts';
@@ -12,10 +14,10 @@ import { insertSuppression } from './suppressions.ts';
 import { loadWaiting } from './waiting.ts';
 
 /** The ledger of a process on Postgres: loads, appends and acceptances asked for at the same time share a statement. */
-export const createPostgresLedger = (db: Database): LedgerPort => ({
+export const createPostgresLedger = (db: Database, metrics: Metrics = processMetrics): LedgerPort => ({
   load: createLoader(db),
-  append: createAppender(db),
-  accept: createAcceptor(db),
+  append: createAppender(db, metrics),
+  accept: createAcceptor(db, metrics),
   findByIdempotencyKey: (tenant, idempotencyKey) => findByIdempotencyKey(db, tenant, idempotencyKey),
   suppress: (one) => insertSuppression(db, one),
   tenantOf: (eventId) => tenantOf(db, eventId),

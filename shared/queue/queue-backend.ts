@@ -1,8 +1,11 @@
 import type { JobsOptions } from 'bullmq';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { processMetrics } from '../telemetry/metrics.ts';
 import { thriftyReport } from './error-report.ts';
 import { openPostgresDriver } from './postgres-driver.ts';
 import { openProducers } from './producers.ts';
 import { openRedisDriver } from './redis-driver.ts';
+import type { NatMap } from './redis-address.ts';
 import { isJobId, QUEUE_NAMES, TICK, type QueueName } from './queue-names.ts';
 import type { WorkQueue } from './queue-driver.ts';
 import { superviseWorker } from './supervised-worker.ts';
@@ -12,11 +15,15 @@ import type { QueueCounts, ReportError, RunningWorker, WorkerSettings, WorkJob }
 export interface QueueSettings {
   /** Redis, the recommended backend; without it the Postgres backend on `databaseUrl`. */
   redisUrl?: string;
+  /** Where the nodes of a cluster are reached that tell other addresses of themselves: by `host:port` as they tell it. */
+  natMap?: NatMap;
   databaseUrl: string;
   /** Role to act as on Postgres. */
   roleName?: string;
   /** Told of what went wrong and where. The queue recovers by itself: worth a warning, never more. */
   onError: ReportError;
+  /** The process's own where none are given. */
+  metrics?: Metrics;
 }
 
 export interface QueueBackend {
@@ -54,7 +61,7 @@ const jobOptions = (job: WorkJob): JobsOptions => ({
 /** Opens the queues on Redis or Postgres; returns at once and connects by itself. */
 export const openQueueBackend = (settings: QueueSettings): QueueBackend => {
   const report = thriftyReport(settings.onError);
-  const driver = settings.redisUrl === undefined ? openPostgresDriver(settings, report) : openRedisDriver(settings.redisUrl, report);
+  const driver = settings.redisUrl === undefined ? openPostgresDriver(settings, report) : openRedisDriver(settings.redisUrl, report, settings.natMap);
   const producers = openProducers(driver, report);
   const workers = new Set<RunningWorker>();
   const boardQueues: WorkQueue[] = [];
@@ -76,11 +83,21 @@ export const openQueueBackend = (settings: QueueSettings): QueueBackend => {
     if (ids.length > 0) await producers.use(queue, (q) => Promise.all(ids.map((id) => q.remove(id))));
   };
 
+  const { metrics = processMetrics } = settings;
+  const counted = (queue: QueueName, handler: WorkerSettings['handler']): WorkerSettings['handler'] => async (job) => {
+    const labels = { queue, backend: driver.kind };
+    metrics.jobsInHand.inc(labels);
+    try {
+      return await handler(job);
+    } finally {
+      metrics.jobsInHand.dec(labels);
+    }
+  };
   const startWorker = (queue: QueueName, workerSettings: WorkerSettings): RunningWorker => {
     if (closed) throw new Error('the queue backend is closed');
     const worker = superviseWorker({
       queue,
-      settings: workerSettings,
+      settings: { ...workerSettings, handler: counted(queue, workerSettings.handler) },
       make: (processor, pulse) => driver.makeWorker(queue, workerSettings, { processor, pulse }),
       reachable: driver.reachable,
       report,

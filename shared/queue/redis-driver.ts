@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { Redis, type RedisOptions } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { createRedisBackend, Queue, Worker } from 'bullmq';
 import { openNudge } from './nudge.ts';
-import { QUEUE_PREFIX } from './queue-names.ts';
+import { askRedis, connectRedis, readRedisAddress, type NatMap, type RedisClient } from './redis-address.ts';
 import { workerOptions, type QueueDriver } from './queue-driver.ts';
 import { steady } from './steady-backend.ts';
 import { settledWithin } from './within.ts';
@@ -18,19 +18,20 @@ const reconnecting: RedisOptions = {
   // How long a connection that is let go may hold up the end of the process.
   disconnectTimeout: RELEASE_WITHIN_MS,
   keepAlive: 10_000,
-  retryStrategy: (times) => Math.min(times * 50, 1_000),
   // After a failover the old primary answers so; only a new connection finds the new one.
   reconnectOnError: (error) => error.message.startsWith('READONLY'),
 };
 
 /**
- * Queues on Redis. Producers fail fast on a connection of their own; workers share another that waits for Redis as long as
+ * Queues on Redis or a Redis Cluster. Producers fail fast on a connection of their own; workers share another that waits for Redis as long as
  * it takes, and each has a third for its blocking call.
  */
-export const openRedisDriver = (redisUrl: string, report: (thrown: unknown, where: string) => void): QueueDriver => {
-  const connections = new Set<Redis>();
-  const connect = (options: RedisOptions): Redis => {
-    const redis = new Redis(redisUrl, { ...reconnecting, ...options });
+export const openRedisDriver = (redisUrl: string, report: (thrown: unknown, where: string) => void, natMap?: NatMap): QueueDriver => {
+  const address = readRedisAddress(redisUrl);
+  const { prefix } = address;
+  const connections = new Set<RedisClient>();
+  const connect = (options: RedisOptions): RedisClient => {
+    const redis = connectRedis(address, { ...reconnecting, ...options }, natMap);
     redis.on('error', (error) => report(error, 'redis'));
     connections.add(redis);
     return redis;
@@ -40,24 +41,24 @@ export const openRedisDriver = (redisUrl: string, report: (thrown: unknown, wher
   producer.once('ready', () => {
     wasReady = true;
   });
-  let shared: Redis | null = null;
-  const forWorkers = (): Redis => {
+  let shared: RedisClient | null = null;
+  const forWorkers = (): RedisClient => {
     if (shared) return shared;
     const main = connect({ maxRetriesPerRequest: null });
-    const duplicate = main.duplicate.bind(main);
+    const duplicate = main.duplicate.bind(main) as (...override: unknown[]) => RedisClient;
     // BullMQ makes each worker's blocking connection so; we keep hold of it to be able to cut it.
-    main.duplicate = (override) => {
-      const copy = duplicate(override);
+    main.duplicate = (...override: unknown[]): Redis & Cluster => {
+      const copy = duplicate(...override);
       connections.add(copy);
       copy.once('end', () => connections.delete(copy));
-      return copy;
+      return copy as Redis & Cluster;
     };
     shared = main;
     return main;
   };
 
   const nudge = openNudge(() => {
-    if (producer.status === 'ready') producer.ping().catch(() => undefined);
+    if (producer.status === 'ready') askRedis(producer, prefix).catch(() => undefined);
   });
 
   return {
@@ -68,12 +69,12 @@ export const openRedisDriver = (redisUrl: string, report: (thrown: unknown, wher
       if (wasReady || !(await settledWithin(FIRST_CONNECT_WITHIN_MS, once(producer, 'ready')))) throw new QueueAway();
     },
     makeQueue: (name) =>
-      new Queue<JobPayload, null, string>(name, { connection: producer, prefix: QUEUE_PREFIX, skipVersionCheck: true }),
+      new Queue<JobPayload, null, string>(name, { connection: producer, prefix, skipVersionCheck: true }),
     makeWorker: (name, settings, { processor, pulse }) =>
       new Worker<JobPayload, null, string>(
-        name, processor, { connection: forWorkers(), prefix: QUEUE_PREFIX, ...workerOptions(settings) }, steady(createRedisBackend, pulse),
+        name, processor, { connection: forWorkers(), prefix, ...workerOptions(settings) }, steady(createRedisBackend, pulse),
       ),
-    reachable: () => settledWithin(PING_WITHIN_MS, producer.ping()),
+    reachable: () => settledWithin(PING_WITHIN_MS, askRedis(producer, prefix)),
     dueAt: nudge.at,
     release: async () => {
       nudge.stop();

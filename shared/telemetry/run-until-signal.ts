@@ -23,10 +23,15 @@ export const runUntilSignal = (close: () => Promise<void>, withinMs = 15_000): v
   process.on('SIGTERM', stop);
 };
 
-/** Starts a service; a refusal to start is one readable line and exit 1. */
+/**
+ * Starts a service; a refusal to start is one readable line and exit 1. A signal that comes while it starts is obeyed once what was
+ * begun can be undone: as process 1 of a container it would be deaf to one that it does not ask for.
+ */
 export const startOrExplain = async (start: () => Promise<() => Promise<void>>): Promise<void> => {
   try {
-    runUntilSignal(await start());
+    const starting = start();
+    runUntilSignal(async () => { await starting.then((close) => close(), () => undefined); });
+    await starting;
   } catch (error) {
     process.stderr.write(`${(error as Error).name === 'Error' ? '' : `${(error as Error).name}: `}${(error as Error).message}\n`);
     process.exit(1);

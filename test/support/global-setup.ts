@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../services/standalone/embedded-postgres.ts';
+import { startRedisCluster } from './redis-cluster.ts';
 import { startTestRedis, type TestRedis } from './test-redis.ts';
 
 /** What the teardown has to stop: it runs in the same process, and nothing but the global object is shared with it. */
@@ -52,6 +53,11 @@ const prepareTemplate = async (adminUrl: string): Promise<void> => {
 };
 
 const findRedis = async (): Promise<{ url: string; started: TestRedis | null }> => {
+  if (process.env.TOCSIN_TEST_CLUSTER === '1') {
+    const cluster = await startRedisCluster();
+    if (!cluster) throw new Error('TOCSIN_TEST_CLUSTER=1, but no cluster starts with the redis-server and redis-cli of the PATH.');
+    return { url: cluster.url, started: cluster };
+  }
   const given = process.env.REDIS_URL;
   if (given) return { url: given, started: null };
   const started = await startTestRedis();

@@ -11,6 +11,7 @@ import { publishVersions } from '../../shared/ledger/versions.ts';
 import { generateKeyRingText, parseKeyRing } from '../../shared/security/key-ring.ts';
 import { createLogger } from '../../shared/telemetry/logger.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
+import { createMetrics } from '../../shared/telemetry/metrics.ts';
 import { CARRIERS } from '../../shared/transports/carriers.ts';
 
 export const SENDER = { sms: '+12025550100', email: 'Tocsin <tocsin@example.com>' };
@@ -27,7 +28,7 @@ export const createTestEngine = async (settings: TestEngineSettings): Promise<En
   const templates = [...loadTemplates(shipped('templates')), ...settings.templates ?? []].map((template) => ({ name: template.name, version: template.version, definition: template }));
   await publishVersions(db, { policies: settings.policies ?? shippedPolicies(), templates, now: now() });
   const engine = createEngine({
-    db, ring: parseKeyRing(settings.ring ?? generateKeyRingText()), carriers: settings.carriers ?? CARRIERS, sender: SENDER, log: settings.log ?? silentLog(), now,
+    db, ring: parseKeyRing(settings.ring ?? generateKeyRingText()), carriers: settings.carriers ?? CARRIERS, sender: SENDER, log: settings.log ?? silentLog(), now, metrics: createMetrics(),
     ...(settings.onEnqueued ? { onEnqueued: settings.onEnqueued } : {}),
   });
   return { ...engine, close: () => db.close() };

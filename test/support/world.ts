@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis';
 import type { TemplateVersion } from '../../shared/content/template.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
@@ -25,7 +24,7 @@ import { startDelivery } from '../../services/delivery/delivery.ts';
 import { startSandbox } from '../../services/sandbox/sandbox.ts';
 import type { RunningSandbox } from '../../services/sandbox/sandbox.ts';
 import type { TestBackend } from './backends.ts';
-import { ownRedisDatabase } from './own-redis-database.ts';
+import { openQueuePath } from './queue-path.ts';
 import { createTestDatabase } from './test-database.ts';
 import { SANDBOX_ACCOUNT, sandboxProviders } from './sandbox-providers.ts';
 import { through } from './tcp-proxy.ts';
@@ -83,8 +82,8 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const database = await createTestDatabase();
   if (settings.backend.kind === 'postgres') await migrateQueueSchema(database.url, 'tocsin_app');
   const databaseThrough = await through(database.url);
-  const redisUrl = settings.backend.redisUrl ? await ownRedisDatabase(settings.backend.redisUrl) : null;
-  const redisThrough = redisUrl === null ? null : await through(redisUrl);
+  const path = settings.backend.redisUrl ? await openQueuePath(settings.backend.redisUrl) : null;
+  const redisUrl = path?.redisUrl ?? null;
   const direct = openDatabase({ url: database.url, poolSize: 2, role: null });
   let paused = 0;
   let at = settings.startAt ?? Date.now();
@@ -106,9 +105,9 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     },
   };
   const queue = openQueueBackend({
-    databaseUrl: databaseThrough.url, roleName: 'tocsin_app', ...(redisThrough ? { redisUrl: redisThrough.url } : {}), onError: () => undefined,
+    databaseUrl: databaseThrough.url, roleName: 'tocsin_app', ...path?.settings, onError: () => undefined, metrics: engine.metrics,
   });
-  const relay = createRelay({ ledger: engine.ledger, queue, now, log: engine.log });
+  const relay = createRelay({ ledger: engine.ledger, queue, now, log: engine.log, metrics: engine.metrics });
   const providerTimeoutMs = settings.providerTimeoutMs ?? 1_000;
   const transports = (['sms', 'email'] as const).map((channel) => openTransport(channel, {
     ...sandboxProviders(sandbox, settings.transports ?? DEFAULT_TRANSPORTS), timeoutMs: providerTimeoutMs, now,
@@ -163,21 +162,17 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     jump: (ms) => { at += ms; },
     ask: async (text, values = []) => (await direct.pool.query(text, values)).rows,
     takeQueueAway: async () => {
-      if (redisThrough) redisThrough.proxy.cut();
+      if (path) path.cut();
       else await dropQueueSchema();
     },
     giveQueueBack: async () => {
-      if (redisThrough) redisThrough.proxy.restore();
+      if (path) path.restore();
       else await migrateQueueSchema(database.url, 'tocsin_app');
     },
     flushQueue: async () => {
-      if (redisUrl === null) {
-        await dropQueueSchema();
-        return migrateQueueSchema(database.url, 'tocsin_app');
-      }
-      const own = new Redis(redisUrl);
-      await own.flushdb();
-      own.disconnect();
+      if (path) return path.flush();
+      await dropQueueSchema();
+      return migrateQueueSchema(database.url, 'tocsin_app');
     },
     restart: async () => {
       await stopServices();
@@ -215,7 +210,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
       await sandbox.close();
       await direct.close();
       await databaseThrough.proxy.close();
-      await redisThrough?.proxy.close();
+      await path?.close();
       await database.drop();
     },
   };
