@@ -6,7 +6,11 @@ import { startCheckpoints } from '../../services/coordinator/checkpoints.ts';
 import type { Checkpoints } from '../../services/coordinator/checkpoints.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { readLine } from '../../shared/ledger/checkpoint.ts';
+import { newestGenuine } from '../../shared/ledger/checkpoint-genuine.ts';
 import { makeCheckpoints, withCheckpointLock } from '../../shared/ledger/checkpoint-make.ts';
+import { streamCheckpoints } from '../../shared/ledger/checkpoint-read.ts';
+import { followCheckpoints } from '../../shared/ledger/verify-checkpoint-chain.ts';
+import { collectFaults } from '../../shared/ledger/verify-fault.ts';
 import { generateKeyRingText, parseKeyRing } from '../../shared/security/key-ring.ts';
 import { signingKeyOf } from '../../shared/security/signing-key.ts';
 import { createLogger } from '../../shared/telemetry/logger.ts';
@@ -104,6 +108,27 @@ describe('what the application\'s role inserts among the checkpoints', () => {
     const forged = /^checkpoint (1|8|11|12|13|1004|5000|9223372036854776000) checkpoint\.(signature|sequence|minute_at|snapshot|part|body)$/;
     expect(places.filter((place) => !forged.test(place))).toEqual([]);
     expect(checkpoints).toMatchObject({ youngerEntries: 0, inFile: genuine, lastMinuteAt: now - now % MINUTE });
+  });
+
+  test.each([
+    { snapshot: '9:1:' }, { snapshot: '1:99999999999999999999:' }, { since: '5:9:7,6' }, { minute_at: 9e15 }, { runs: [['evt_\u0000', 1, 1, '0'.repeat(64), '0'.repeat(64)]] }, { runs: [['evt_1', 1, 2 ** 40, '0'.repeat(64), '0'.repeat(64)]] },
+  ])('one that says %j is a finding also where no key is at hand, and ends nothing', async (said) => {
+    const { rows: [row] } = await forge('SELECT body, hash FROM checkpoint WHERE sequence = $1', [genuine]);
+    const text = JSON.stringify({ ...JSON.parse(row.body), sequence: 6000, ...said });
+    // Undone at the end: what follows asks for the rows that stand.
+    const client = await engine.db.pool.connect();
+    try {
+      await client.query('BEGIN');
+      await client.query(`${COLUMNS} VALUES (6000, $1, 9, '1:1:', $2, $3, sha256($3::bytea || convert_to($2, 'UTF8')), 'k', $4)`, [new Date(now), text, row.hash, signature(6)]);
+      const faults = collectFaults();
+      const chain = followCheckpoints({ where: 'checkpoint', faults, keys: null });
+      for await (const one of streamCheckpoints(client, 5999)) expect(chain.next(one)).toBeNull();
+      expect(faults.list.map((fault) => fault.column)).toContain('checkpoint.body');
+      expect(await newestGenuine(client, null)).toMatchObject({ sequence: expect.any(Number) });
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+    }
   });
 
   test('a file into which a forged line came before goes on with the genuine ones', async () => {
