@@ -3,9 +3,11 @@ import { mkdir, open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { PublicKey } from '../security/signing-key.ts';
 import { readLine, toLine } from './checkpoint.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import { lastCheckpoint, streamCheckpoints } from './checkpoint-read.ts';
+import { NO_LINK, followGenuine, readGenuine, stands } from './checkpoint-genuine.ts';
+import type { Link } from './checkpoint-genuine.ts';
 import type { Asker } from './checkpoint-read.ts';
 
 export type FileLine = { line: number; checkpoint: (Checkpoint & { ledger: string }) | null };
@@ -48,8 +50,11 @@ export const streamCheckpointFile = async function* (path: string, end: number):
 };
 
 export interface CheckpointFile {
-  /** Writes the checkpoints that the file lacks, flushed to disk. Under the lock; returns how many it wrote. */
-  catchUp: (asker: Asker) => Promise<number>;
+  /**
+   * Writes the genuine checkpoints that the file lacks, flushed to disk; none as long as the ledger has no id (null). Under the
+   * lock; returns how many it wrote.
+   */
+  catchUp: (asker: Asker, ledger: string | null) => Promise<number>;
 }
 
 /** Cuts off what a crash left of a line that was never finished; its checkpoint is written again. Returns the size then. */
@@ -64,38 +69,54 @@ const endAtLine = async (path: string): Promise<number> => {
   }
 };
 
-const lastOf = async (path: string, end: number, ledger: string): Promise<number> => {
-  let last = 0;
-  for await (const { checkpoint } of streamCheckpointFile(path, end)) if (checkpoint?.ledger === ledger) last = Math.max(last, checkpoint.sequence);
+/** The newest genuine line; what else stands in the file does not count. */
+const lastOf = async (path: string, end: number, { ledger, keys }: { ledger: string; keys: readonly PublicKey[] }): Promise<Checkpoint | null> => {
+  let last: Checkpoint | null = null;
+  for await (const { checkpoint } of streamCheckpointFile(path, end)) {
+    if (checkpoint?.ledger === ledger && checkpoint.sequence > (last?.sequence ?? 0) && readGenuine(checkpoint, keys)?.ledger === ledger) last = checkpoint;
+  }
   return last;
 };
 
+/** `at`: how far the table was followed. `sequence`: the newest one in the file; further where the database was put back. */
+interface Known { size: number; ledger: string; at: Link; signature: Buffer | null; sequence: number }
+
+const readKnown = async (asker: Asker, path: string, of: { size: number; ledger: string; keys: readonly PublicKey[] }): Promise<Known> => {
+  const last = await lastOf(path, of.size, of);
+  const goesOn = last !== null && await stands(asker, last);
+  return { size: of.size, ledger: of.ledger, at: goesOn ? last : NO_LINK, signature: goesOn ? last.signature : null, sequence: last?.sequence ?? 0 };
+};
+
 /**
- * The copy of the checkpoints outside of the database: JSON lines, only ever appended to. Every coordinator keeps a whole one, so
- * it may lie on any of their hosts; several on one host may share it.
+ * The copy of the checkpoints outside of the database: JSON lines, only ever appended to, and only what one of `keys` signed.
+ * Every coordinator keeps a whole one, so it may lie on any of their hosts; several on one host may share it.
  */
-export const openCheckpointFile = (path: string): CheckpointFile => {
+export const openCheckpointFile = (path: string, keys: readonly PublicKey[]): CheckpointFile => {
   // What was read up to here need not be read again, as long as nobody else has written.
-  let known: { size: number; ledger: string; sequence: number } | null = null;
+  let known: Known | null = null;
   return {
-    catchUp: async (asker) => {
-      const newest = await lastCheckpoint(asker);
-      if (!newest) return 0;
+    catchUp: async (asker, ledger) => {
+      if (ledger === null) return 0;
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       const file = await open(path, 'a', 0o600);
       try {
-        let size = await endAtLine(path);
-        let last = known && known.size === size && known.ledger === newest.ledger ? known.sequence : await lastOf(path, size, newest.ledger);
+        const size = await endAtLine(path);
+        const fresh = known?.size === size && known.ledger === ledger && (known.signature === null || await stands(asker, { sequence: known.at.sequence, signature: known.signature }));
+        const next = fresh && known ? { ...known } : await readKnown(asker, path, { size, ledger, keys });
+        known = null;
         let written = 0;
-        for await (const one of streamCheckpoints(asker, last)) {
-          const text = `${toLine(one, newest.ledger)}\n`;
+        for await (const { stored } of followGenuine(asker, next.at, keys)) {
+          next.at = stored;
+          next.signature = stored.signature;
+          if (stored.sequence <= next.sequence) continue;
+          const text = `${toLine(stored, ledger)}\n`;
           await file.appendFile(text);
-          size += Buffer.byteLength(text);
-          last = one.sequence;
+          next.size += Buffer.byteLength(text);
+          next.sequence = stored.sequence;
           written += 1;
         }
         if (written > 0) await file.sync();
-        known = { size, ledger: newest.ledger, sequence: last };
+        known = next;
         return written;
       } finally {
         await file.close();

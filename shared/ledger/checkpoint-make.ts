@@ -4,14 +4,18 @@ import { signBytes } from '../security/signing-key.ts';
 import type { SigningKey } from '../security/signing-key.ts';
 import { NO_CHECKPOINT_HASH, NO_SNAPSHOT, checkpointHash, signedBytes } from './checkpoint.ts';
 import type { Checkpoint, CheckpointBody, Run } from './checkpoint.ts';
-import { GAINED, clusterOf, lastCheckpoint } from './checkpoint-read.ts';
-import type { Asker, LastCheckpoint } from './checkpoint-read.ts';
+import { openChain } from './checkpoint-genuine.ts';
+import type { Chain, Head } from './checkpoint-genuine.ts';
+import { GAINED, clusterOf } from './checkpoint-read.ts';
+import type { Asker } from './checkpoint-read.ts';
 import type { Database } from './database.ts';
 import { toTimestamp } from './instants.ts';
 
 /** Any number will do as long as every coordinator takes the same; another one than migrations take. */
 const ADVISORY_LOCK = 7_262_130;
 const MINUTE_MS = 60_000;
+/** By how much the clock of one coordinator may be ahead of another's. */
+const AHEAD_MS = 5 * MINUTE_MS;
 /** What one checkpoint covers at most; a larger backlog is cut at the next transaction. */
 const ENTRIES_EACH = 20_000;
 
@@ -67,10 +71,16 @@ SELECT event_id, min(version) AS first, max(version) AS last, count(*)::int AS e
 const INSERT = `INSERT INTO checkpoint (sequence, minute_at, part, snapshot, body, prev_hash, hash, key_id, signature)
   VALUES ($1, $2::timestamptz, $3, $4, $5, $6, $7, $8, $9)`;
 
-interface Making { now: number; key: SigningKey; entriesEach?: number }
+interface Making {
+  now: number;
+  key: SigningKey;
+  /** What remembers the newest genuine one between calls; without it that is sought anew. */
+  chain?: Chain;
+  entriesEach?: number;
+}
 interface Span { since: string; snapshot: string; cluster: string; part: number; minuteAt: number }
 
-const makeOne = async (asker: Asker, last: LastCheckpoint | null, span: Span, key: SigningKey): Promise<LastCheckpoint> => {
+const makeOne = async (asker: Asker, last: Head | null, span: Span, key: SigningKey): Promise<Head> => {
   const { rows } = await asker.query<{ event_id: string; first: number; last: number; entries: number; hash: string; positions: string }>({ name: 'tocsin_checkpoint_runs_v1', text: RUNS, values: [span.since, span.snapshot] });
   const body: CheckpointBody = {
     ledger: last?.ledger ?? randomBytes(16).toString('hex'), sequence: (last?.sequence ?? 0) + 1, minute_at: span.minuteAt, part: span.part, cluster: span.cluster,
@@ -82,17 +92,19 @@ const makeOne = async (asker: Asker, last: LastCheckpoint | null, span: Span, ke
   const hash = checkpointHash(prevHash, text);
   const made: Checkpoint = { sequence: body.sequence, body: text, prevHash, hash, keyId: key.publicKey.id, signature: signBytes(key, signedBytes(hash)) };
   await asker.query(INSERT, [made.sequence, toTimestamp(span.minuteAt), span.part, span.snapshot, text, prevHash, hash, made.keyId, made.signature]);
-  return { sequence: made.sequence, minuteAt: span.minuteAt, snapshot: span.snapshot, hash, cluster: span.cluster, ledger: body.ledger };
+  return { sequence: made.sequence, signature: made.signature, minuteAt: span.minuteAt, snapshot: span.snapshot, hash, cluster: span.cluster, ledger: body.ledger };
 };
 
 /**
  * Makes the checkpoint of the minute of `now`, several where much has piled up, and none where it was made already or nothing
- * was appended since the last. To be called under the lock; returns how many it made.
+ * was appended since the last. Goes on from the newest genuine one, whatever else was put into the table. To be called under
+ * the lock; returns how many it made.
  */
-export const makeCheckpoints = async (asker: Asker, { now, key, entriesEach = ENTRIES_EACH }: Making): Promise<number> => {
+export const makeCheckpoints = async (asker: Asker, { now, key, chain = openChain([key.publicKey]), entriesEach = ENTRIES_EACH }: Making): Promise<number> => {
   const minuteAt = Math.floor(now / MINUTE_MS) * MINUTE_MS;
-  let last = await lastCheckpoint(asker);
-  if (last && last.minuteAt >= minuteAt) return 0;
+  let last = await chain.newest(asker);
+  // A minute far ahead was signed by a clock that has been put right since: waiting for it would leave everything uncovered.
+  if (last && last.minuteAt >= minuteAt && last.minuteAt <= minuteAt + AHEAD_MS) return 0;
   const cluster = await clusterOf(asker);
   for (let part = 1; ; part += 1) {
     // In another cluster transaction ids begin anew: what had ended by its own counting is covered once more.
@@ -100,6 +112,7 @@ export const makeCheckpoints = async (asker: Asker, { now, key, entriesEach = EN
     const { rows: [found] } = await asker.query<{ snapshot: string; more: boolean; any: boolean }>({ name: 'tocsin_checkpoint_snapshot_v1', text: SNAPSHOT, values: [since, entriesEach] });
     if (!found?.any) return part - 1;
     last = await makeOne(asker, last, { since, snapshot: found.snapshot, cluster, part, minuteAt }, key);
+    chain.made(last);
     if (!found.more) return part;
   }
 };

@@ -11,34 +11,57 @@ export interface StoredCheckpoint extends Checkpoint { minuteAt: number; part: n
 const COLUMNS = 'sequence::text, minute_at, part, snapshot, body, prev_hash, hash, key_id, signature';
 /** A body holds a minute of the ledger: few of them are held at a time. */
 const PAGE = 10;
+const MARKS_PAGE = 100;
+/** Sorts after every signature, all of which have 64 bytes. */
+const AFTER_ALL = Buffer.alloc(65, 0xff);
 
-/** The checkpoints after a sequence number, in order, a page at a time. */
+type StoredRow = Row & { minute_at: Date | number; part: number; snapshot: string };
+// A minute that is no instant (`infinity`) comes as a number.
+const toStored = (row: StoredRow): StoredCheckpoint => ({
+  sequence: Number(row.sequence), minuteAt: Number(row.minute_at), part: row.part, snapshot: row.snapshot, body: row.body, prevHash: row.prev_hash,
+  hash: row.hash, keyId: row.key_id, signature: row.signature,
+});
+
+/** The rows after a sequence number, in order, a page at a time: also forged ones, several of one number among them. */
 export const streamCheckpoints = async function* (asker: Asker | Database['pool'], after = 0): AsyncGenerator<StoredCheckpoint> {
-  let last = String(after);
+  let last: { sequence: string; signature: Buffer } = { sequence: String(after), signature: AFTER_ALL };
   for (;;) {
-    const { rows } = await asker.query<Row & { minute_at: Date; part: number; snapshot: string }>({
-      name: 'tocsin_checkpoints_v1', text: `SELECT ${COLUMNS} FROM checkpoint c WHERE c.sequence > $1::bigint ORDER BY c.sequence LIMIT $2`, values: [last, PAGE],
+    const { rows } = await asker.query<StoredRow>({
+      name: 'tocsin_checkpoints_v2', text: `SELECT ${COLUMNS} FROM checkpoint c WHERE (c.sequence, c.signature) > ($1::bigint, $2::bytea) ORDER BY c.sequence, c.signature LIMIT $3`, values: [last.sequence, last.signature, PAGE],
     });
     for (const row of rows) {
-      last = row.sequence;
-      yield {
-        sequence: Number(row.sequence), minuteAt: row.minute_at.getTime(), part: row.part, snapshot: row.snapshot, body: row.body, prevHash: row.prev_hash,
-        hash: row.hash, keyId: row.key_id, signature: row.signature,
-      };
+      last = { sequence: row.sequence, signature: row.signature };
+      yield toStored(row);
     }
     if (rows.length < PAGE) return;
   }
 };
 
-export interface LastCheckpoint { sequence: number; minuteAt: number; snapshot: string; hash: Buffer; cluster: string; ledger: string }
+/** A row without its text; `exact` is its number as Postgres writes it. `linked`: the row it names as the one before stands there. */
+export interface Mark extends Omit<Checkpoint, 'body'> { exact: string; linked: boolean }
 
-const LAST = `SELECT sequence::text, minute_at, snapshot, hash, body::jsonb->>'cluster' AS cluster, body::jsonb->>'ledger' AS ledger
-  FROM checkpoint c ORDER BY c.sequence DESC LIMIT 1`;
+const MARKS = `SELECT c.sequence::text, c.prev_hash, c.hash, left(c.key_id, 64) AS key_id, c.signature,
+  CASE WHEN c.sequence = 1 THEN c.prev_hash = decode(repeat('00', 32), 'hex') ELSE EXISTS (SELECT FROM checkpoint p WHERE p.sequence = c.sequence - 1 AND p.hash = c.prev_hash) END AS linked
+  FROM checkpoint c WHERE (c.sequence, c.signature)`;
 
-/** The newest checkpoint, without its runs; null where there is none yet. */
-export const lastCheckpoint = async (asker: Asker | Database['pool']): Promise<LastCheckpoint | null> => {
-  const { rows: [row] } = await asker.query<{ sequence: string; minute_at: Date; snapshot: string; hash: Buffer; cluster: string; ledger: string }>({ name: 'tocsin_last_checkpoint_v1', text: LAST });
-  return row ? { sequence: Number(row.sequence), minuteAt: row.minute_at.getTime(), snapshot: row.snapshot, hash: row.hash, cluster: row.cluster, ledger: row.ledger } : null;
+/** The rows by their marks, in order after a place, or newest first. */
+export const readMarks = async function* (asker: Asker, { newestFirst = false, after }: { newestFirst?: boolean; after?: { exact: string; signature: Buffer } }): AsyncGenerator<Mark> {
+  const [than, order] = newestFirst ? ['<', 'DESC'] : ['>', 'ASC'];
+  let last = after ?? (newestFirst ? { exact: '9223372036854775807', signature: AFTER_ALL } : { exact: '0', signature: AFTER_ALL });
+  for (;;) {
+    const { rows } = await asker.query<Omit<Row, 'body'> & { linked: boolean }>(`${MARKS} ${than} ($1::bigint, $2::bytea) ORDER BY c.sequence ${order}, c.signature ${order} LIMIT $3`, [last.exact, last.signature, MARKS_PAGE]);
+    for (const row of rows) {
+      last = { exact: row.sequence, signature: row.signature };
+      yield { sequence: Number(row.sequence), exact: row.sequence, prevHash: row.prev_hash, hash: row.hash, keyId: row.key_id, signature: row.signature, linked: row.linked };
+    }
+    if (rows.length < MARKS_PAGE) return;
+  }
+};
+
+/** One row whole. */
+export const loadCheckpoint = async (asker: Asker, { exact, signature }: Mark): Promise<StoredCheckpoint | null> => {
+  const { rows: [row] } = await asker.query<StoredRow>(`SELECT ${COLUMNS} FROM checkpoint c WHERE c.sequence = $1::bigint AND c.signature = $2`, [exact, signature]);
+  return row ? toStored(row) : null;
 };
 
 /** Entries of transactions that had not ended by snapshot $1 and had by snapshot $2, as a condition on `ledger_entry e`. */

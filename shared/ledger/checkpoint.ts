@@ -10,11 +10,19 @@ export const CHECKPOINT_PURPOSE = 'checkpoint';
 export const NO_CHECKPOINT_HASH = Buffer.alloc(32);
 
 const HEX = /^[0-9a-f]{64}$/;
-const snapshot = z.string().regex(/^\d+:\d+:[\d,]*$/);
+// What is read here may be forged, and goes to Postgres and into dates where no key is at hand to tell: only what both accept.
+const isOrdered = (text: string): boolean => {
+  const [xmin = '', xmax = '', running = ''] = text.split(':');
+  const open = running === '' ? [] : running.split(',').map(BigInt);
+  return BigInt(xmin) > 0n && BigInt(xmin) <= BigInt(xmax) && open.every((xid, index) => xid >= BigInt(xmin) && xid < BigInt(xmax) && (index === 0 || xid > (open[index - 1] ?? 0n)));
+};
+const snapshot = z.string().regex(/^\d{1,18}:\d{1,18}:(\d{1,18}(,\d{1,18})*)?$/).refine(isOrdered);
+const version = z.number().int().positive().max(2_147_483_647);
+const LAST_DATE_MS = 8.64e15;
 const bodySchema = z.strictObject({
-  ledger: z.string(), sequence: z.number().int().positive(), minute_at: z.number().int(), part: z.number().int().positive(), cluster: z.string(),
+  ledger: z.string(), sequence: z.number().int().positive(), minute_at: z.number().int().nonnegative().max(LAST_DATE_MS), part: z.number().int().positive(), cluster: z.string(),
   since: snapshot, snapshot, entries: z.number().int().nonnegative(),
-  runs: z.array(z.tuple([z.string(), z.number().int(), z.number().int(), z.string().regex(HEX), z.string().regex(HEX)])),
+  runs: z.array(z.tuple([z.string().regex(/^[\w.-]+$/), version, version, z.string().regex(HEX), z.string().regex(HEX)])),
 });
 
 /**

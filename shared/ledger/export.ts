@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { PublicKey } from '../security/signing-key.ts';
 import { toLine } from './checkpoint.ts';
-import { clusterOf, lastCheckpoint, streamCheckpoints } from './checkpoint-read.ts';
+import { newestGenuine } from './checkpoint-genuine.ts';
+import { clusterOf, streamCheckpoints } from './checkpoint-read.ts';
 import type { Asker } from './checkpoint-read.ts';
 import type { Database } from './database.ts';
 import { inSnapshot } from './verify-database.ts';
@@ -58,7 +59,7 @@ export const exportLedger = (db: Database, options: ExportOptions): Promise<Expo
     await options.write(line);
   };
   const write: Write = (line) => writeText(JSON.stringify(line));
-  const ledger = (await lastCheckpoint(asker))?.ledger ?? null;
+  const ledger = (await newestGenuine(asker, options.publicKeys.length > 0 ? options.publicKeys : null))?.ledger ?? null;
   await write({ kind: 'ledger', format: EXPORT_FORMAT, exported_at: options.now, ledger, cluster: await clusterOf(asker), public_keys: options.publicKeys.map((key) => key.text) });
   for await (const one of streamCheckpoints(asker)) {
     await writeText(`{"kind":"checkpoint",${toLine(one, ledger ?? '').slice(1)}`);

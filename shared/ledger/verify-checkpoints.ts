@@ -2,11 +2,12 @@ import type { PublicKey } from '../security/signing-key.ts';
 import { NO_SNAPSHOT, readBody } from './checkpoint.ts';
 import type { Checkpoint, CheckpointBody, Run } from './checkpoint.ts';
 import { checkpointFileEnd, streamCheckpointFile } from './checkpoint-file.ts';
-import { clusterOf, lastCheckpoint, streamCheckpoints } from './checkpoint-read.ts';
+import { newestGenuine, readGenuine } from './checkpoint-genuine.ts';
+import { clusterOf, streamCheckpoints } from './checkpoint-read.ts';
 import type { Asker, StoredCheckpoint } from './checkpoint-read.ts';
 import type { Database } from './database.ts';
 import { inSnapshot } from './verify-database.ts';
-import { followCheckpoints } from './verify-checkpoint-chain.ts';
+import { followCheckpoints, onePerNumber } from './verify-checkpoint-chain.ts';
 import type { Faults } from './verify-fault.ts';
 import { checkRuns, checkSpan } from './verify-runs.ts';
 
@@ -43,7 +44,7 @@ export const openFileSource = async (path: string | null): Promise<FileSource | 
 };
 
 /** The file's checkpoints of one ledger, each once and in order; what is wrong with the lines themselves is told. */
-const ownLines = async function* ({ path, end }: FileSource, ledger: string | null, faults: Faults): AsyncGenerator<Checkpoint> {
+const ownLines = async function* ({ path, end }: FileSource, { ledger, keys, faults }: Pick<Sources, 'ledger' | 'keys' | 'faults'>): AsyncGenerator<Checkpoint> {
   let last: Checkpoint | null = null;
   const foreign = new Set<string>();
   let ours = ledger;
@@ -52,6 +53,9 @@ const ownLines = async function* ({ path, end }: FileSource, ledger: string | nu
     else if (checkpoint.ledger !== (ours ??= checkpoint.ledger)) {
       if (!foreign.has(checkpoint.ledger)) faults.add({ checkpoint: checkpoint.sequence }, 'checkpoint file', `from line ${line} on it holds checkpoints of another ledger (${checkpoint.ledger.slice(0, 8)}): either the database was replaced, or the file is that of another deployment`);
       foreign.add(checkpoint.ledger);
+    } else if (keys && checkpoint.sequence > (last?.sequence ?? 0) + 1 && !readGenuine(checkpoint, keys)) {
+      // Far ahead and forged: what comes after it goes on where the genuine ones before it ended.
+      faults.add({ checkpoint: checkpoint.sequence }, 'checkpoint file.signature', `line ${line} is not a checkpoint of this number that a key of this deployment signed`);
     } else if (last && checkpoint.sequence <= last.sequence) {
       if (checkpoint.sequence < last.sequence || !checkpoint.hash.equals(last.hash)) faults.add({ checkpoint: checkpoint.sequence }, 'checkpoint file', `line ${line} tells checkpoint ${checkpoint.sequence} a second time, in another way`);
     } else {
@@ -105,9 +109,9 @@ const isLater = (one: Checkpoint, asOf: number | null): boolean => asOf !== null
 export const compareCheckpoints = async (sources: Sources, onBody: (body: CheckpointBody) => Promise<void> | void): Promise<{ checkpoints: number; inFile: number }> => {
   const { faults, keys } = sources;
   const chains = { stored: followCheckpoints({ where: 'checkpoint', faults, keys }), filed: followCheckpoints({ where: 'checkpoint file', faults, keys }) };
-  const lines = sources.file === null ? nothing() : ownLines(sources.file, sources.ledger, faults);
+  const lines = sources.file === null ? nothing() : ownLines(sources.file, sources);
   const counts = { checkpoints: 0, inFile: 0 };
-  for await (const both of pair(sources.stored, lines)) {
+  for await (const both of pair(onePerNumber(sources.stored, { faults, keys }), lines)) {
     if (!both.stored && both.filed && isLater(both.filed, sources.asOf)) break;
     compare(both, faults);
     const stored = both.stored && chains.stored.next(both.stored);
@@ -140,7 +144,7 @@ export const verifyCheckpoints = async (db: Database, options: CheckpointOptions
 };
 
 const verifyIn = async (asker: Asker, options: Omit<CheckpointOptions, 'file'> & { file: FileSource | null }): Promise<CheckpointCounts> => {
-  const newest = await lastCheckpoint(asker);
+  const newest = await newestGenuine(asker, options.keys);
   const cluster = await clusterOf(asker);
   let done = 0;
   const counts = await compareCheckpoints({ ...options, stored: streamCheckpoints(asker), ledger: newest?.ledger ?? null, asOf: null }, async (body) => {

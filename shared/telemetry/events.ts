@@ -22,6 +22,7 @@ export const EVENTS = {
   projectionFailed: 'dead_letter.projection_failed',
   projectionRebuilt: 'dead_letter.projection_rebuilt',
   checkpointFailed: 'checkpoint.failed',
+  checkpointForged: 'checkpoint.forged',
   started: 'service.started',
   stopped: 'service.stopped',
 } as const;
