@@ -14,7 +14,8 @@ export const sameOrigin: RequestHandler = (request, response, next) => {
   }
   const { origin, host } = request.headers;
   const site = request.headers['sec-fetch-site'];
-  const foreign = (site !== undefined && site !== 'same-origin' && site !== 'none') || (origin !== undefined && hostOf(origin) !== host);
+  // A browser that says where the request comes from is believed before its origin, which is null where no referrer is sent.
+  const foreign = site !== undefined ? site !== 'same-origin' && site !== 'none' : origin !== undefined && hostOf(origin) !== host;
   if (!foreign) {
     next();
     return;

@@ -34,7 +34,7 @@ describeInBrowser('an operator on the board', () => {
   test.each([375, 1280])('finds a dead letter, is refused without a reason, retries it with one, and sees it delivered, at %i px', async (width) => {
     await world.sandbox.setOutage('sms', 'closed', 3_600_000);
     const eventId = await world.accept('01');
-    await until(async () => (await onBoard()) === 1);
+    await until(async () => (await onBoard()) === 1 && (await world.ask('SELECT 1 FROM dead_letter WHERE event_id = $1 AND projected', [eventId])).length === 1);
     await world.sandbox.setOutage('sms', 'off');
     const [{ id }] = await world.ask('SELECT id FROM dead_letter WHERE event_id = $1', [eventId]) as [{ id: string }];
     const { context, page, complaints } = await openPage(browser, { width, scheme: width === 375 ? 'dark' : 'light', javaScript: true }, LOGIN);
@@ -44,12 +44,14 @@ describeInBrowser('an operator on the board', () => {
     expect(await isTooWide(page, width)).toBe(false);
     await keepPicture(page, `board-${width}`);
     await page.goto(`${dashboard.url}/queues/queue/sms-dead-letter/dead-letter-${id}-s0`);
-    const retry = page.getByRole('button', { name: 'Retry', exact: true });
+    // The board's buttons have pictures and no names; the first of a job's is Retry, and it asks whether one is sure.
+    const retry = page.locator('button[class^="button-GXX8BV"]').first();
     await retry.waitFor();
     expect(complaints).toEqual([]);
 
     const refused = page.waitForResponse((response) => response.url().endsWith('/retry'));
     await retry.click();
+    await page.getByRole('button', { name: 'Confirm' }).click();
     expect((await refused).status()).toBe(403);
     await page.getByText(/Say why first/).first().waitFor();
     await keepPicture(page, `board-refused-${width}`);
@@ -66,6 +68,7 @@ describeInBrowser('an operator on the board', () => {
     await retry.waitFor();
     const asked = page.waitForResponse((response) => response.url().endsWith('/retry'));
     await retry.click();
+    await page.getByRole('button', { name: 'Confirm' }).click();
     expect((await asked).status()).toBe(204);
 
     await world.until(eventId, (state) => state.attempts[1]?.state === 'submitted' || state.attempts[1]?.state === 'delivered');

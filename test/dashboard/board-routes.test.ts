@@ -116,6 +116,11 @@ describe('stating a reason', () => {
     expect([status, headers.get('set-cookie')]).toEqual([422, null]);
     expect(text).toContain('role="alert"');
   });
+  it('takes the form of its own page, which sends no referrer and so no origin', async () => {
+    expect((await post('reason=x', { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' })).status).toBe(303);
+    for (const site of ['cross-site', 'same-site']) expect((await post('reason=x', { 'Sec-Fetch-Site': site })).status).toBe(403);
+    expect((await post('reason=x', { Origin: 'null' })).status).toBe(403);
+  });
   it('is refused to a page of another site, and to whoever has not signed in', async () => {
     expect((await post('reason=x', { Origin: 'https://elsewhere.example' })).status).toBe(403);
     expect((await post('reason=x', { Authorization: '' })).status).toBe(401);
