@@ -12,6 +12,9 @@ h1 { font-size: 1.5rem; line-height: 1.25; margin: .5rem 0; overflow-wrap: anywh
 h2 { font-size: 1.125rem; margin: 1.75rem 0 .5rem; }
 a { color: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+.reason { max-width: 40rem; } .reason label { display: block; font-weight: 600; margin: 1rem 0 .25rem; }
+.reason input { width: 100%; min-height: 2.75rem; padding: .375rem .625rem; font: inherit; color: inherit; background: var(--card); border: 1px solid var(--soft); border-radius: .375rem; }
+.problem { color: var(--bad); font-weight: 600; }
 .soft { color: var(--soft); }
 code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
 time { white-space: nowrap; } td time { white-space: normal; } time b { font-weight: 500; }
