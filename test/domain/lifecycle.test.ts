@@ -112,7 +112,7 @@ describe('close', () => {
     expect(world.status()).toBe('closed');
     expect(world.state.settledAt).toBe(START);
   });
-  it.each([['deferred', deferred(), 'cancelled'], ['rejected', rejected, 'rejected'], ['lost', lost, 'submitted_unknown'], ['refused by account', unavailable, 'dead_lettered']] as const)(
+  it.each([['deferred', deferred(), 'cancelled'], ['rejected', rejected, 'rejected'], ['lost', lost, 'submitted_unknown'], ['refused by account', unavailable, 'cancelled']] as const)(
     'names a call in flight as such, and starts nothing when it is %s', (_, result, state) => {
       const world = open();
       world.start('sms');

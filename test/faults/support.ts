@@ -17,7 +17,7 @@ let line = 0;
 
 /** What the fault tests say of a world. */
 export const faultsOf = (world: World) => {
-  const started = (attempt: AttemptState | undefined): boolean => attempt !== undefined && (attempt.submissions > 0 || attempt.settledAt !== null) && attempt.state !== 'submitting';
+  const started = (attempt: AttemptState | undefined, times: number): boolean => attempt !== undefined && (attempt.submissions >= times || attempt.settledAt !== null) && attempt.state !== 'submitting';
   const soon = async (eventId: string, holds: (state: NotificationState) => boolean, limitMs = LIMIT_MS): Promise<NotificationState> => {
     await within(world.until(eventId, holds), limitMs);
     return world.state(eventId);
@@ -41,7 +41,7 @@ export const faultsOf = (world: World) => {
     /** The state once the condition holds, or when the limit (12 s) is over all the same. */
     soon,
     /** The state once the first call of the channel's attempt came back, whatever it came to. */
-    answered: (eventId: string, channel: string) => soon(eventId, (state) => started(state.attempts.find((one) => one.channel === channel))),
+    answered: (eventId: string, channel: string, times = 1) => soon(eventId, (state) => started(state.attempts.find((one) => one.channel === channel), times)),
     /** Lets the clock run, as long as the world keeps up with it. */
     pass: (ms: number) => within(world.advance(ms)),
     attempt: async (eventId: string, channel: string) => (await world.state(eventId)).attempts.findLast((one) => one.channel === channel),

@@ -67,12 +67,12 @@ describe('the knobs of the sandbox', () => {
     const response = await fetch(`${sandbox.httpUrl}/`);
     const page = await response.text();
     expect(page).toContain('&lt;script&gt;alert(1)');
-    expect(page).not.toContain('<script');
+    expect(page.replace('<script src="/inbox.js" defer></script>', '')).not.toContain('<script');
     expect(page).toContain('duplicate: 2 with this attempt key');
     expect(page).toContain('+1 202 555 0107');
     expect(page.indexOf('again')).toBeLessThan(page.indexOf('alert'));
     expect(response.headers.get('content-security-policy')).toContain("default-src 'self'");
-    expect(await (await fetch(`${sandbox.httpUrl}/?to=%22%3E%3Cb%3E&paused=1`)).text()).not.toContain('"><b>');
+    expect(await (await fetch(`${sandbox.httpUrl}/?to=%22%3E%3Ci%3Ex&paused=1`)).text()).not.toContain('"><i>x');
     expect((await fetch(`${sandbox.httpUrl}/healthz`)).status).toBe(200);
   });
 
