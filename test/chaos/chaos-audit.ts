@@ -47,7 +47,7 @@ export const auditChaos = async ({ around, database, supervisor, client, faults 
   const result = await audit({ receiptsPath: around.receiptsPath, sandboxLogPath: around.sandboxLogPath, databaseUrl: database.url });
   const lines = await readReceipts(around.receiptsPath) as NoticeLine[];
   const provider = await readSandboxLog(around.sandboxLogPath);
-  const codes = await supervisor.end();
+  const ends = await supervisor.end();
   const verified = await verifyLedger({ ...around.env, CHECKPOINT_FILE: join(around.folder, 'checkpoints.coordinator.1.jsonl') });
   const submitting = diedSubmitting(supervisor.deaths, result.ledger);
   const { accepted, ended, settled, sms, email, unreached, statuses } = result.phases[0] ?? NONE;
@@ -56,7 +56,7 @@ export const auditChaos = async ({ around, database, supervisor, client, faults 
     ...result.findings, ...startedWhilePaused(result.ledger), ...receivedWhilePaused(lines, provider, result.ledger), ...wronged(lines),
     ...constraintFindings(await database.brokenConstraints()), ...await loggedFaults(supervisor.logPaths),
     ...supervisor.collapses.map((detail): ChaosFinding => ({ kind: 'collapsed', eventId: null, detail })),
-    ...Object.entries(codes).filter(([, code]) => code !== 0).map(([name, code]): ChaosFinding => ({ kind: 'collapsed', eventId: null, detail: `${name} stopped with ${String(code)} when asked to` })),
+    ...Object.entries(ends).filter(([, { code }]) => code !== 0).map(([name, { code, signal }]): ChaosFinding => ({ kind: 'collapsed', eventId: null, detail: `${name} stopped with ${String(code ?? signal)} when asked to` })),
     ...(verified.code === 0 ? [] : [{ kind: 'verify' as const, eventId: null, detail: verified.said.slice(0, 2_000) }]),
   ];
   return {

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { FaultPoint } from '../../shared/telemetry/fault-points.ts';
 import type { ChildService, Ended } from '../audit/child-service.ts';
 import { startService, startedEvent } from '../audit/child-service.ts';
@@ -44,8 +43,8 @@ export interface Supervisor {
   logPaths: string[];
   /** From now on nothing is started any more. */
   abandon: () => void;
-  /** SIGTERM for all, in order; resolves to their exit codes, by name. */
-  end: () => Promise<Record<string, number | null>>;
+  /** SIGTERM for all, once each is up; resolves to how they ended, by name. */
+  end: () => Promise<Record<string, Ended>>;
 }
 
 interface Held { slot: Slot; name: string; process: ChildService; startedAt: number; point: FaultPoint | null; isUp: boolean; upAt: number; url: string | null; killed: boolean; stopped: boolean }
@@ -97,22 +96,25 @@ export const startSupervisor = (settings: SupervisorSettings): Supervisor => {
     });
     void process.ended.then((ended) => onEnd(one, ended));
   };
+  // A killed one still counts as running until its end is heard of.
+  const isThere = (one: Held): boolean => one.process.isRunning() && !one.killed;
   const running = (slot: Slot): Held | null => {
     const one = held.get(nameOf(slot));
-    return one?.process.isRunning() ? one : null;
+    return one && isThere(one) ? one : null;
   };
   const killOne = (one: Held, then: { point: FaultPoint; pass: number } | null): void => {
     if (then) armed.set(one.name, then);
     one.killed = true;
     void one.process.kill();
   };
-  const allUp = (): boolean => [...held.values()].every((one) => one.isUp && !one.stopped && one.process.isRunning());
+  const allUp = (): boolean => [...held.values()].every((one) => one.isUp && !one.stopped && isThere(one));
 
+  const whenUp = async (): Promise<void> => { await until('every service to be up', () => Promise.resolve(allUp() ? true : null), { withinMs: UP_WITHIN_MS }); };
   const slots = SERVICES.flatMap((service) => ([1, 2] as const).map((copy): Slot => ({ service, copy })));
   for (const slot of slots) start(slot);
   return {
     deaths, collapses, counts, logPaths: slots.map((slot) => logPathOf(nameOf(slot))),
-    whenUp: async () => { await until('every service to be up', () => Promise.resolve(allUp() ? true : null), { withinMs: UP_WITHIN_MS }); },
+    whenUp,
     isBusy: (slot) => {
       const one = running(slot);
       // One that is to die at its point gets the time to come to it.
@@ -141,22 +143,22 @@ export const startSupervisor = (settings: SupervisorSettings): Supervisor => {
       void one.process.pauseFor(forMs).then(() => { one.stopped = false; });
       return true;
     },
-    hasArmed: () => armed.size > 0 || [...held.values()].some((one) => one.point !== null && one.process.isRunning()),
+    hasArmed: () => armed.size > 0 || [...held.values()].some((one) => one.point !== null && isThere(one)),
     disarm: () => {
       armed.clear();
       for (const one of held.values()) {
-        if (one.point === null || !one.process.isRunning()) continue;
+        if (one.point === null || !isThere(one)) continue;
         one.killed = true;
         void one.process.kill();
       }
     },
-    intakeUrls: () => [...held.values()].flatMap((one) => (one.isUp && one.url !== null && one.process.isRunning() ? [one.url] : [])),
+    intakeUrls: () => [...held.values()].flatMap((one) => (one.isUp && one.url !== null && isThere(one) ? [one.url] : [])),
     abandon: () => { over = true; },
     end: async () => {
+      // One that still starts does not listen to signals yet.
+      await whenUp();
       over = true;
-      // A restart that was begun before may still be on its way; it is none any more.
-      await pause(RESTART_AFTER_MS);
-      return Object.fromEntries(await Promise.all([...held.values()].filter((one) => one.process.isRunning()).map(async (one) => [one.name, (await one.process.stop()).code] as const)));
+      return Object.fromEntries(await Promise.all([...held.values()].map(async (one) => [one.name, await one.process.stop()] as const)));
     },
   };
 };

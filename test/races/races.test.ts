@@ -6,8 +6,8 @@ import { racesOnALostLock } from './lost-lock.ts';
 import { racesOnOneVersion } from './one-version.ts';
 import { racesOfReplays } from './replay.ts';
 
-// Two processes of the product start first, which takes its time where the machine is busy.
-jest.setTimeout(120_000);
+// Two processes of the product start first, and what takes a minute here takes longer where the machine is busy.
+jest.setTimeout(300_000);
 
 describeOnBackends('two processes of the product race', (backend) => {
   let arena: Arena;

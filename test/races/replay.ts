@@ -83,11 +83,15 @@ export const racesOfReplays = (open: () => Arena): void => {
   test('the replay\'s worker and the late answer: where the replay comes first the answer is kept as late, and the provider drops the repeated key', async () => {
     const arena = open();
     const { eventId, key, sides: [answer, replay] } = await replayAgainstAnswer(arena);
+    // Its own answer is held back, or the late one might lose once more, to that.
+    await replay.racer.gate({ eventId, kind: 'SubmissionAccepted', times: 1 });
     await replay.racer.release();
     await replay.racer.tells('appended', (told) => kindsOf(told, eventId, 'SubmissionStarted'));
     await answer.racer.release();
 
     expect((await reloadOf(arena, answer)).cameTo).toEqual(['StatusObserved']);
+    await replay.racer.tells('held', (told) => told.eventId === eventId && told.kinds.includes('SubmissionAccepted'));
+    await replay.racer.release();
     await replay.racer.tells('appended', (told) => kindsOf(told, eventId, 'SubmissionAccepted'));
     const entries = await gaplessEntries(arena, eventId);
     expect([countOf(entries, 'SubmissionStarted'), countOf(entries, 'SubmissionAccepted')]).toEqual([2, 1]);

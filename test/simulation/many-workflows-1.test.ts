@@ -1,3 +1,0 @@
-import { describePart } from './many-workflows.ts';
-
-describePart(1);
