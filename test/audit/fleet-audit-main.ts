@@ -27,7 +27,7 @@ const percent = (part: number): string => `${Math.round(part * 100)} %`.padStart
 
 const show = (report: FleetAuditReport): void => {
   print(`\n${formatTable(`Fleet audit on ${report.backend}, fault: ${report.fault}`, tabulate(new Map(), [report.result]))}`);
-  for (const share of report.shares) print(`${share.name.padEnd(14)} pid ${String(share.pid).padEnd(8)} up to the fault ${percent(share.beforeFault)}  in all ${percent(share.inAll)}  (${share.pieces})`);
+  for (const share of report.shares) print(`${share.name.padEnd(14)} pid ${String(share.pid).padEnd(8)} up to the fault ${share.beforeFault === null ? 'too little' : percent(share.beforeFault)}  in all ${percent(share.inAll)}  (${share.pieces})`);
   const { count, worstLateMs } = report.result.deadlineClaims;
   print(`fallbacks claimed at a deadline: ${count}, the latest ${worstLateMs} ms after it; slowest start of an attempt: ${report.result.slowestStartMs} ms`);
   for (const fault of report.faults) print(`FOUND ${fault}`);

@@ -25,7 +25,7 @@ export interface Fleet {
   stop: () => Promise<Record<string, number | null>>;
 }
 
-const READY_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 200_000;
 export const PROGRAMS: Record<CopiedService | 'dashboard', { program: string; env: Record<string, string> }> = {
   intake: { program: 'services/intake/main.ts', env: { INTAKE_PORT: '0' } },
   sms: { program: 'services/delivery/main.ts', env: { CHANNEL: 'sms' } },

@@ -2,8 +2,8 @@ import type { Copy, CopiedService } from './fleet.ts';
 import type { LedgerReading } from './ledger-reader.ts';
 import type { ReceiptLine } from './ticket-client.ts';
 
-/** The part of its kind of work that one copy did: up to the fault, while both lived, and in all. */
-export interface Share { name: string; pid: number; beforeFault: number; inAll: number; pieces: number }
+/** The part of its kind of work that one copy did: up to the fault, while both lived (null where there was too little of it to speak of shares), and in all. */
+export interface Share { name: string; pid: number; beforeFault: number | null; inAll: number; pieces: number }
 
 interface Piece { by: string; at: number }
 
@@ -15,6 +15,9 @@ const piecesOf = (service: CopiedService, ledger: LedgerReading, receipts: reado
   return entries.filter((entry) => entry.actor.startsWith(`${actor}-`) && (service === 'coordinator' || entry.kind === 'SubmissionStarted')).map(({ actor: by, at }) => ({ by, at }));
 };
 
+/** Of so few pieces one copy may well have all by chance. */
+const FEW_PIECES = 10;
+
 const partOf = (pieces: readonly Piece[], by: string): number => (pieces.length === 0 ? 0 : pieces.filter((piece) => piece.by === by).length / pieces.length);
 
 /** How the copies of each service shared the work. */
@@ -22,5 +25,6 @@ export const sharesOf = (copies: readonly Copy[], { ledger, receipts, faultAt }:
   copies.map(({ service, process, url }) => {
     const pieces = piecesOf(service, ledger, receipts);
     const by = url ?? `${service === 'coordinator' ? 'coordinator' : `delivery-${service}`}-${process.pid}`;
-    return { name: process.name, pid: process.pid, beforeFault: partOf(pieces.filter((piece) => piece.at < faultAt), by), inAll: partOf(pieces, by), pieces: pieces.filter((piece) => piece.by === by).length };
+    const before = pieces.filter((piece) => piece.at < faultAt);
+    return { name: process.name, pid: process.pid, beforeFault: before.length < FEW_PIECES ? null : partOf(before, by), inAll: partOf(pieces, by), pieces: pieces.filter((piece) => piece.by === by).length };
   });

@@ -28,7 +28,7 @@ export class DidNotStartError extends Error {
   override readonly name = 'DidNotStartError';
 }
 
-const READY_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 200_000;
 
 /** Starts the standalone on a data directory, pointed at the audit's own sandbox. */
 export const startStandaloneProcess = (around: Surroundings, settings: StandaloneSettings): StandaloneProcess => {

@@ -5,7 +5,7 @@ import type { BackendName } from '../audit/surroundings.ts';
 import { testOnRedis } from '../audit/redis-tests.ts';
 
 /** Real processes, killed and started again: some five seconds a kill. `npm run audit:crash` is the long form. */
-const LIMIT_MS = 300_000;
+const LIMIT_MS = 600_000;
 const said: string[] = [];
 
 const audited = async (backend: BackendName, seed: number) => {
