@@ -13,6 +13,7 @@ import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listen
 import type { Logger } from '../../shared/telemetry/logger.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import { board } from './board.ts';
+import type { Role } from './board-rules.ts';
 import { DASHBOARD_CSS } from './dashboard-css.ts';
 import { DASHBOARD_SCRIPT } from './dashboard-script.ts';
 import { addList } from './list-routes.ts';
@@ -30,6 +31,8 @@ export interface DashboardSettings {
   /** For the board; without it there is none. */
   queue?: QueueBackend;
   config: DashboardConfig;
+  /** What the one who signed in may do; an operator where absent. */
+  roleOf?: (user: string) => Role;
   log: Logger;
 }
 
@@ -90,7 +93,8 @@ const errors = (log: Logger): ErrorRequestHandler => (error: unknown, request, r
 /** Where Bull Board is mounted. */
 const BOARD = '/queues';
 
-const createApp = ({ engine, queue, config, log }: DashboardSettings): express.Express => {
+/** The dashboard's application: everything below the login, but for its own health, metrics, style and script. */
+export const createDashboard = ({ engine, queue, config, log, roleOf = () => 'operator' }: DashboardSettings): express.Express => {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
   app.use((request, response, next) => (request.path === BOARD || request.path.startsWith(`${BOARD}/`) ? next() : security(request, response, next)));
@@ -102,7 +106,10 @@ const createApp = ({ engine, queue, config, log }: DashboardSettings): express.E
   app.get('/dashboard.css', (_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('css').send(DASHBOARD_CSS); });
   app.get('/dashboard.js', (_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('js').send(DASHBOARD_SCRIPT); });
   app.use(requireLogin(config.operator));
-  const who = (headers: Record<string, string | undefined>) => ({ user: signedInAs(headers['authorization']), role: 'operator' as const });
+  const who = (headers: Record<string, string | undefined>) => {
+    const user = signedInAs(headers['authorization']);
+    return { user, role: roleOf(user) };
+  };
   app.use(sameOrigin);
   if (queue) app.use(BOARD, board({ engine, queue, who }, BOARD));
   addReason(app, { engine, who });
@@ -120,7 +127,7 @@ const createApp = ({ engine, queue, config, log }: DashboardSettings): express.E
 /** Starts the dashboard. @throws where the port is taken. */
 export const startDashboard = async (settings: DashboardSettings): Promise<RunningDashboard> => {
   const { config } = settings;
-  const server = createServer(SERVER_LIMITS, createApp(settings));
+  const server = createServer(SERVER_LIMITS, createDashboard(settings));
   const { url, port } = await listenOn(server, config.host, config.port);
   return { url, port, close: () => stopListening(server) };
 };

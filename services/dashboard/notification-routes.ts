@@ -38,7 +38,7 @@ export const addNotificationPages = (router: Router, engine: Engine, sendMissing
   });
   add('/timeline.svg', ({ picture, record }, response) => {
     // A picture by itself has its styles within; it may do nothing else.
-    response.set({ 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'", 'Content-Disposition': `inline; filename="${record.eventId}.svg"` });
+    response.set({ 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'", 'Content-Disposition': `inline; filename="${record.eventId}.svg"` });
     response.type('image/svg+xml').send(timelineFile(picture));
   });
 };

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { createDashboard, startDashboard } from '../../services/dashboard/dashboard.ts';
+import type { DashboardSettings, RunningDashboard } from '../../services/dashboard/dashboard.ts';
+import type { Role } from '../../services/dashboard/board-rules.ts';
+import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
+import { openQueueBackend } from '../../shared/queue/queue-backend.ts';
+import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
+import { ask, aTicket, createRig, postJson } from '../intake/rig.ts';
+import type { Rig } from '../intake/rig.ts';
+
+const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
+const PASSWORD = 'correct:horse';
+
+interface Answers {
+  route: string;
+  /** To whoever has not signed in. */
+  anonymous: number;
+  viewer: number;
+  operator: number;
+  admin: number;
+  /** To a page of another site, in the browser of an operator. */
+  elsewhere: number;
+  body?: string;
+}
+
+/** Bull Board's own routes stand in a table of their own: board-routes.test.ts. */
+const TABLE: readonly Answers[] = [
+  { route: 'GET /healthz', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /metrics', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /dashboard.css', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /dashboard.js', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /tickets/:event_id', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /notifications/:event_id', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /notifications/:event_id/live', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /notifications/:event_id/view', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /notifications/:event_id/timeline.svg', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /reason', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'POST /reason', anonymous: 401, viewer: 403, operator: 303, admin: 303, elsewhere: 403, body: 'reason=checked' },
+];
+
+let rig: Rig;
+let queue: QueueBackend;
+let eventId: string;
+const dashboards = new Map<Role, RunningDashboard>();
+
+const settingsFor = (role: Role): DashboardSettings =>
+  ({ engine: rig.engine, queue, log: rig.log, roleOf: () => role, config: { host: '127.0.0.1', port: 0, operator: { user: role, password: PASSWORD } } });
+
+beforeAll(async () => {
+  rig = await createRig();
+  await migrateQueueSchema(rig.database.url, 'tocsin_app');
+  queue = openQueueBackend({ databaseUrl: rig.database.url, roleName: 'tocsin_app', onError: () => undefined });
+  eventId = String((await postJson(`${(await rig.start()).url}/tickets`, aTicket({ message: 'a word of the player' }))).body.event_id);
+  for (const role of ROLES) dashboards.set(role, await startDashboard(settingsFor(role)));
+});
+afterAll(async () => {
+  for (const dashboard of dashboards.values()) await dashboard.close();
+  await queue.close();
+  await rig.close();
+});
+
+const call = async (role: Role, how: { method: string; path: string; headers?: Record<string, string>; body?: string | undefined; login?: boolean }) => {
+  const { method, path, headers = {}, body, login = true } = how;
+  return ask(`${dashboards.get(role)?.url}${path.replace(':event_id', eventId)}`, {
+    method, redirect: 'manual',
+    headers: { ...(login ? { Authorization: `Basic ${Buffer.from(`${role}:${PASSWORD}`).toString('base64')}` } : {}), ...(body === undefined ? {} : { 'Content-Type': 'application/x-www-form-urlencoded' }), ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+};
+
+interface Layer { route?: { path: string; methods: Record<string, boolean> } }
+
+describe('every route of the dashboard', () => {
+  it('stands in this table', () => {
+    const { stack } = createDashboard(settingsFor('viewer')).router as unknown as { stack: Layer[] };
+    const routes = stack.flatMap(({ route }) => (route ? Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${route.path}`) : []));
+    expect(routes.sort()).toEqual(TABLE.map(({ route }) => route).sort());
+  });
+
+  describe.each(TABLE)('$route', ({ route, anonymous, elsewhere, body, ...byRole }) => {
+    const [method, path] = route.split(' ') as [string, string];
+    it(`answers ${anonymous} to whoever has not signed in, and shows nothing`, async () => {
+      const { status, text, headers } = await call('operator', { method, path, body, login: false });
+      expect(status).toBe(anonymous);
+      expect(text).not.toContain('a word of the player');
+      if (anonymous === 401) expect([text.includes(eventId), headers.get('set-cookie')]).toEqual([false, null]);
+    });
+    test.each(ROLES)(`answers a %s by its role`, async (role) => {
+      expect((await call(role, { method, path, body })).status).toBe(byRole[role]);
+    });
+    it(`answers ${elsewhere} where a page of another site asks`, async () => {
+      expect((await call('operator', { method, path, body, headers: { Origin: 'https://elsewhere.example', 'Sec-Fetch-Site': 'cross-site' } })).status).toBe(elsewhere);
+    });
+    it('is never framed and names its referrer to nobody', async () => {
+      const { headers } = await call('operator', { method, path, body });
+      expect(headers.get('content-security-policy')).toMatch(/frame-ancestors 'none'/);
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+    });
+    test.each(['POST', 'PUT', 'PATCH', 'DELETE'].filter((other) => other !== method && !TABLE.some((row) => row.route === `${other} ${path}`)))('does not know %s', async (other) => {
+      expect([401, 405]).toContain((await call('operator', { method: other, path, login: anonymous === 401 })).status);
+      expect((await call('admin', { method: other, path })).status).toBe(405);
+    });
+  });
+});
