@@ -1,4 +1,6 @@
 import { createVersionStore } from '../../shared/delivery/versions.ts';
+import type { LostRaceRecord } from '../../shared/ledger/lost-races.ts';
+import { readLostRaces } from '../../shared/ledger/lost-races.ts';
 import { readEntries, readNotification } from '../../shared/ledger/reads.ts';
 import type { Command } from './command.ts';
 import { eventIdOf } from './command.ts';
@@ -27,8 +29,15 @@ const attempts = (view: NotificationView, width: number): string => (view.attemp
     `${one.channel}.${one.sequence}`, one.outcome, one.reason ?? '-', time(one.planned_at), time(one.submitted_at), time(one.settled_at), time(one.decision_deadline_at),
   ]), width));
 
-const page = (view: NotificationView, entries: Entry[], width: number): string =>
-  [facts(view), attempts(view, width), table(ENTRY_HEAD, entries.map(entryRow), width), `Why: npx tocsin explain ${view.event_id}`].join('\n\n');
+/** Who decided on a version that another took first, and then had nothing more to append: no entry tells of them. */
+const lostRaces = (races: readonly LostRaceRecord[], width: number): string[] => (races.length === 0 ? [] : [
+  `Decided too late, and then found nothing left to do:\n${table(['at', 'by', 'decided on', 'found'], races.map((one) => [dateTime(one.at), one.actor, `version ${one.decidedOn}`, `version ${one.found}`]), width)}`,
+]);
+
+const page = (view: NotificationView, { entries, races }: { entries: Entry[]; races: LostRaceRecord[] }, width: number): string =>
+  [facts(view), attempts(view, width), table(ENTRY_HEAD, entries.map(entryRow), width), ...lostRaces(races, width), `Why: npx tocsin explain ${view.event_id}`].join('\n\n');
+
+const raceJson = ({ at, actor, requestId, decidedOn, found }: LostRaceRecord) => ({ at: new Date(at).toISOString(), actor, request_id: requestId, decided_on: decidedOn, found });
 
 export const showCommand: Command = {
   name: 'show',
@@ -37,7 +46,7 @@ export const showCommand: Command = {
   options: {},
   examples: [
     ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'tables for people'],
-    ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --json', 'the public view, with the entries'],
+    ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --json', 'the public view, with the entries and the lost races'],
   ],
   run: async (input, io) => {
     const eventId = eventIdOf(input);
@@ -48,8 +57,9 @@ export const showCommand: Command = {
       const view = notificationView(record, await versions.bind(record.purpose, record.policyVersion));
       // Read after the record, so there may be newer ones: view and entries must be of the same instant.
       const entries = (await readEntries(db, eventId)).map(toEntry).filter((entry) => entry.version <= record.current.version);
-      if (input.json) io.out.write(`${JSON.stringify({ ...view, entries: entries.map((entry) => entryJson(eventId, entry)) })}\n`);
-      else io.out.write(`${page(view, entries, io.out.isTTY ? io.out.columns() : Number.POSITIVE_INFINITY)}\n`);
+      const races = await readLostRaces(db, eventId);
+      if (input.json) io.out.write(`${JSON.stringify({ ...view, entries: entries.map((entry) => entryJson(eventId, entry)), lost_races: races.map(raceJson) })}\n`);
+      else io.out.write(`${page(view, { entries, races }, io.out.isTTY ? io.out.columns() : Number.POSITIVE_INFINITY)}\n`);
       return 0;
     });
   },

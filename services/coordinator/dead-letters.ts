@@ -1,6 +1,6 @@
 import { handleDeadLetterRequests } from '../../shared/delivery/dead-letter-requests.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
-import { parseAttemptKey } from '../../shared/domain/words.ts';
+import { CHANNELS, parseAttemptKey } from '../../shared/domain/words.ts';
 import type { Shown } from '../../shared/ledger/dead-letters.ts';
 import { countProjected, deadLettersToProject, forgetProjection, markProjected, readDeadLetter, showAgain } from '../../shared/ledger/dead-letters.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
@@ -14,7 +14,6 @@ const LOOK_EVERY_MS = 500;
 const COUNT_EVERY_MS = 15_000;
 const LOOK_AGAIN_MS = 2_000;
 const BATCH = 200;
-const CHANNELS = ['sms', 'email'] as const;
 
 const jobOf = (row: Shown): WorkJob => ({
   id: deadLetterJobId(row.id, row.showing), name: row.reason, keepFailed: true,

@@ -4,6 +4,7 @@ import { readMetricsConfig } from '../../shared/config/metrics-config.ts';
 import { readCoordinatorConfig, readTransportConfig } from '../../shared/config/worker-config.ts';
 import { startMetricsServer } from '../../shared/http/metrics-server.ts';
 import { openRuntime } from '../../shared/delivery/open-runtime.ts';
+import { CHANNELS } from '../../shared/domain/words.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 import { startOrExplain } from '../../shared/telemetry/run-until-signal.ts';
 import { openTransport } from '../../shared/transports/open-transports.ts';
@@ -16,7 +17,7 @@ await startOrExplain(async () => {
   const transportConfig = readTransportConfig(env);
   const metricsConfig = readMetricsConfig(env);
   const runtime = await openRuntime(config, 'coordinator');
-  const transports = (['sms', 'email'] as const).map((channel) => openTransport(channel, { ...transportConfig, now: runtime.engine.now }));
+  const transports = CHANNELS.map((channel) => openTransport(channel, { ...transportConfig, now: runtime.engine.now }));
   const coordinator = startCoordinator({ ...runtime, transports, ...polling, providerTimeoutMs: config.providerTimeoutMs, actor: `coordinator-${process.pid}`, checkpointFile: readCheckpointFile(env) });
   const metrics = metricsConfig && await startMetricsServer({ ...metricsConfig, scrape: runtime.engine.metrics.scrape });
   runtime.log.info({ event: EVENTS.started, metrics: metrics?.url, pid: process.pid });

@@ -1,5 +1,6 @@
 import type { RequestHandler, Response } from 'express';
 import { z } from 'zod';
+import { isActorName } from '../../shared/config/actor-name.ts';
 import { CLOSE_CODES, closeNotification } from '../../shared/delivery/close-notification.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { findByIdempotencyKey } from '../../shared/ledger/accept-group.ts';
@@ -12,8 +13,7 @@ import { Problem, notFound } from './problem.ts';
 export const reasonFields = {
   reason: freeText(500).refine((text) => !isBlank(text), 'is empty'),
   // It stands in the ledger for good, so it is a name or an id there, never an address.
-  actor: z.string().regex(/^[A-Za-z][A-Za-z0-9._-]{0,63}$/, 'is not a plain name')
-    .refine((name) => name.replace(/\D/g, '').length < 7, 'has so many digits that it could be the number of a phone or a card').nullish(),
+  actor: z.string().refine(isActorName, 'is not a plain name, or has so many digits that it could be the number of a phone or a card').nullish(),
 };
 /** The bodies of the two ways to close. */
 export const closeSchema = z.strictObject(reasonFields);
@@ -21,7 +21,7 @@ export const closeByKeySchema = z.strictObject({ ...reasonFields, idempotency_ke
 
 export const REASON_CURES = {
   reason: `give one of ${[...CLOSE_CODES].join(', ')}, or a sentence of at most 500 characters`,
-  actor: 'give a name or id of letters, at most six digits, dots, dashes and underscores, without an address, or leave it out',
+  actor: 'give a name or id of at most 64 letters, digits (six at most), dots, dashes, underscores and colons, without an address, or leave it out',
   idempotency_key: 'give the key under which the notification was sent',
 };
 

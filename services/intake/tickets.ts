@@ -1,5 +1,5 @@
-import type { EventId } from '../../shared/domain/words.ts';
-import type { PublicStatus } from '../../shared/domain/words.ts';
+import { CHANNELS } from '../../shared/domain/words.ts';
+import type { EventId, PublicStatus } from '../../shared/domain/words.ts';
 import type { Person, Roster } from '../../shared/content/roster.ts';
 import { routeTicket } from '../../shared/content/roster.ts';
 import type { ConsentReference } from '../../shared/delivery/accept-notification.ts';
@@ -47,7 +47,7 @@ export const isKnownTicket = async (engine: Engine, playerRef: string, key: stri
   key !== null && await findByIdempotencyKey(engine.db, TICKET_TENANT, keysOf(engine, playerRef, key).idempotencyKey) !== null;
 
 const consentsOf = (person: Person): ConsentReference[] =>
-  (['sms', 'email'] as const).flatMap((channel) => person.consent[channel].map((consent) => ({ channel, ...consent })));
+  CHANNELS.flatMap((channel) => person.consent[channel].map((consent) => ({ channel, ...consent })));
 
 const routeOf = (roster: Roster, fields: TicketFields) => {
   const route = routeTicket(roster, { category: fields.category, region: fields.region, ...(fields.onCall === null ? {} : { onCall: fields.onCall }) });

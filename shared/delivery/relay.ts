@@ -3,7 +3,7 @@ import type { LedgerPort } from '../ledger/ledger-port.ts';
 import type { QueueBackend } from '../queue/queue-backend.ts';
 import { attemptJobId } from '../queue/queue-names.ts';
 import type { WorkJob } from '../queue/work-job.ts';
-import { parseAttemptKey } from '../domain/words.ts';
+import { CHANNELS, parseAttemptKey } from '../domain/words.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import { EVENTS } from '../telemetry/events.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -38,7 +38,7 @@ export const createRelay = (settings: { ledger: Pick<LedgerPort, 'moveOutbox'>; 
 
   const enqueue = async (rows: OutboxRow[]): Promise<void> => {
     const now = settings.now();
-    await Promise.all((['sms', 'email'] as const).map((channel) =>
+    await Promise.all(CHANNELS.map((channel) =>
       settings.queue.addJobs(channel, rows.filter((row) => row.channel === channel).map((row) => jobOf(row, now)))));
     for (const { channel, notBeforeAt } of rows) {
       metrics.relayed.inc({ channel });

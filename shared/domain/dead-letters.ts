@@ -1,9 +1,6 @@
-import type { AttemptState } from './state.ts';
+import { awaitsOperator } from './state.ts';
 import type { Stamped } from './transitions.ts';
 import type { Decision, Request } from './work.ts';
-
-/** Whether work on that attempt stopped for want of an operator. */
-const awaitsOperator = (attempt: AttemptState): boolean => attempt.state === 'dead_lettered' || attempt.state === 'render_failed' || attempt.held;
 
 const resolved = ({ transition }: Stamped): Request[] => {
   switch (transition.kind) {

@@ -1,6 +1,6 @@
 import type { Instant, PayloadPart } from './words.ts';
 import type { AttemptState, NotificationState, PayloadState } from './state.ts';
-import { isReconciling, isUnsubmitted } from './state.ts';
+import { awaitsOperator, isReconciling, isUnsubmitted } from './state.ts';
 import type { Work } from './work.ts';
 import { retryRefusal } from './retry.ts';
 
@@ -33,7 +33,7 @@ export const submissionsEndAt = (state: NotificationState): Instant | null => {
  * delivered, or a retry took its place.
  */
 export const hasOpenDeadLetter = (state: NotificationState): boolean => !state.closed && !state.attempts.some((attempt) => attempt.state === 'delivered')
-  && state.attempts.some((attempt) => (attempt.state === 'dead_lettered' || attempt.state === 'render_failed')
+  && state.attempts.some((attempt) => awaitsOperator(attempt)
     && !state.attempts.some((other) => other.channel === attempt.channel && other.sequence > attempt.sequence));
 
 const addressesKeptUntil = (state: NotificationState, payload: PayloadState): Instant | null => {

@@ -6,7 +6,8 @@
 /** Milliseconds since the Unix epoch. */
 export type Instant = number;
 
-export type Channel = 'sms' | 'email';
+export const CHANNELS = ['sms', 'email'] as const;
+export type Channel = (typeof CHANNELS)[number];
 
 /** `evt_` + ULID. */
 export type EventId = string;

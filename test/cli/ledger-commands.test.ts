@@ -96,13 +96,23 @@ describe('commands on the ledger', () => {
     expect(forPeople.out).toMatch(/^status +delivered$/m);
     expect(forPeople.out).toMatch(/^sms\.1 +delivered +- /m);
     expect(forPeople.out).toMatch(/SubmissionStarted +sms\.1 +queued → submitting +submission=1/);
-    const { entries, ...view } = JSON.parse((await run(['show', eventId, '--json'], { env })).out) as { entries: { version: number; kind: string }[] };
+    const { entries, lost_races: none, ...view } = JSON.parse((await run(['show', eventId, '--json'], { env })).out) as { entries: { version: number; kind: string }[]; lost_races: unknown[] };
+    expect([none, forPeople.out.includes('too late')]).toEqual([[], false]);
     const record = await readNotification(db, { eventId });
     expect(view).toEqual(record && notificationView(record, await engine.versions.bind('game-support-urgent', 1)));
     expect(entries.map((entry) => entry.version)).toEqual(entries.map((_entry, index) => index + 1));
     for (const text of [forPeople.out, JSON.stringify(entries)]) {
       for (const secret of [NUMBER.slice(-7), 'oncall-03', 'secret words']) expect(text).not.toContain(secret);
     }
+  });
+
+  it('show tells who decided on a version that another took first, where no entry tells of it', async () => {
+    const eventId = await accept();
+    await engine.ledger.recordLostRace({ eventId, at: Date.UTC(2026, 10, 29, 10), actor: 'coordinator-2', requestId: 'sweep-7', decidedOn: 3, found: 4 });
+    expect((await run(['show', eventId], { env })).out).toMatch(/Decided too late, and then found nothing left to do:\n.*\n.*coordinator-2 +version 3 +version 4/);
+    expect(JSON.parse((await run(['show', eventId, '--json'], { env })).out)).toMatchObject({
+      lost_races: [{ at: '2026-11-29T10:00:00.000Z', actor: 'coordinator-2', request_id: 'sweep-7', decided_on: 3, found: 4 }],
+    });
   });
 
   it('explain says why email was not needed', async () => {
