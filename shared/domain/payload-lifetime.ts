@@ -30,10 +30,10 @@ export const submissionsEndAt = (state: NotificationState): Instant | null => {
 
 /**
  * A dead letter that may still ask for an operator, as far as the state tells: not once the workflow was closed, another channel was
- * delivered, or a retry took its place.
+ * delivered, or a retry took its place. One that is held is none here: nothing can be sent for it.
  */
 export const hasOpenDeadLetter = (state: NotificationState): boolean => !state.closed && !state.attempts.some((attempt) => attempt.state === 'delivered')
-  && state.attempts.some((attempt) => awaitsOperator(attempt)
+  && state.attempts.some((attempt) => awaitsOperator(attempt) && !attempt.held
     && !state.attempts.some((other) => other.channel === attempt.channel && other.sequence > attempt.sequence));
 
 const addressesKeptUntil = (state: NotificationState, payload: PayloadState): Instant | null => {
