@@ -14,6 +14,7 @@ export interface Ground {
   postmaster: number;
   redisPid: number | null;
   admin: pg.Pool;
+  adminUrl: string;
   /** Makes an empty database. */
   makeDatabase: (name: string) => Promise<string>;
   /** Each contender has a database number of its own; undefined where the queue is on Postgres. */
@@ -44,7 +45,7 @@ export const openGround = async (folder: string, backend: BackendName, extraOpti
   atTheEnd(() => admin.end());
   const redis = backend === 'redis' ? await startRedis() : null;
   return {
-    backend, admin, redisPid: redis?.pid ?? null,
+    backend, admin, adminUrl: postgres.url, redisPid: redis?.pid ?? null,
     postmaster: Number(readFileSync(join(realpathSync(join(dataDir, 'postgres')), 'postmaster.pid'), 'utf8').split('\n')[0]),
     makeDatabase: async (name) => {
       await admin.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`);
