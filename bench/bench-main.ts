@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cleanUp } from '../test/audit/child-service.ts';
 import { backendsOf, runCommand, UsageError, wholeNumber } from '../test/audit/options.ts';
+import { buildTree } from './build.ts';
 import { runRounds } from './rounds.ts';
 import { tableOf } from './table.ts';
 import { judge } from './verdict.ts';
@@ -66,8 +67,10 @@ const bench = async (argv: string[]): Promise<number> => {
   const folder = mkdtempSync(join(tmpdir(), 'tocsin-bench-'));
   const verdicts: Verdict[] = [];
   try {
+    say('compiling');
+    const tree = buildTree(join(folder, 'tree'));
     for (const backend of backendsOf(options.backend)) {
-      const measured = await runRounds({ backend, folder: join(folder, backend), rounds, sizes, shapes, say });
+      const measured = await runRounds({ backend, folder: join(folder, backend), tree, rounds, sizes, shapes, say });
       verdicts.push(judge(backend, measured, options.quick ? 1 : undefined));
       await cleanUp();
     }

@@ -18,7 +18,7 @@ import type { SandboxProcess } from './sandbox-process.ts';
 
 export type Shape = 'services' | 'standalone';
 
-export interface ProductSettings { ground: Ground; sandbox: SandboxProcess; folder: string; policyDir: string; shape: Shape; redisNumber: number; profile?: boolean }
+export interface ProductSettings { ground: Ground; sandbox: SandboxProcess; folder: string; tree: string; policyDir: string; shape: Shape; redisNumber: number; profile?: boolean }
 
 const OVER = `SELECT event_id FROM attempt WHERE attempt_key = ANY($1) AND state = 'delivered'
   UNION ALL SELECT event_id FROM attempt WHERE attempt_key = ANY($2) AND state = 'submitted'`;
@@ -40,7 +40,7 @@ const whenReady = async (service: ChildService): Promise<Record<string, unknown>
 
 const startServices = async (settings: ProductSettings, env: Record<string, string>): Promise<{ services: ChildService[]; url: string }> => {
   const services = (['intake', 'sms', 'email', 'coordinator'] as const).map((name) => startService({
-    name, program: PROGRAMS[name].program, env: { ...env, ...PROGRAMS[name].env, LOG_LEVEL: 'info', ...profiling(settings, name) }, apart: true,
+    name, program: PROGRAMS[name].program.replace(/ts$/, 'js'), env: { ...env, ...PROGRAMS[name].env, LOG_LEVEL: 'info', ...profiling(settings, name) }, apart: true, compiled: true, root: settings.tree,
     logPath: join(settings.folder, `${settings.shape}-${name}.log`), readyIn: startedEvent,
   }));
   const told = await Promise.all(services.map(whenReady));
@@ -55,7 +55,7 @@ const profiling = ({ profile, folder }: ProductSettings, name: string): Record<s
 const startStandalone = async (settings: ProductSettings, env: Record<string, string>): Promise<{ services: ChildService[]; url: string }> => {
   const dataDir = join(settings.folder, 'standalone');
   const service = startService({
-    name: 'standalone', program: 'services/standalone/main.ts', apart: true, logPath: join(settings.folder, 'standalone.log'), readyIn: standaloneReady,
+    name: 'standalone', program: 'services/standalone/main.js', apart: true, compiled: true, root: settings.tree, logPath: join(settings.folder, 'standalone.log'), readyIn: standaloneReady,
     env: { ...env, TOCSIN_DATA_DIR: dataDir, INTAKE_PORT: '0', DASHBOARD_PORT: '0', SANDBOX_PORT: '0', SANDBOX_SMTP_PORT: '0', ...profiling(settings, 'standalone') },
   });
   await whenReady(service);

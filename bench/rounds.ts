@@ -12,7 +12,7 @@ import { startSandboxProcess } from './sandbox-process.ts';
 import { startBaseline } from './unsafe-baseline.ts';
 import { writePolicies } from './clocks.ts';
 
-export interface RoundsSettings { backend: BackendName; folder: string; rounds: number; sizes: Sizes; shapes: readonly string[]; say: (line: string) => void }
+export interface RoundsSettings { backend: BackendName; folder: string; tree: string; rounds: number; sizes: Sizes; shapes: readonly string[]; say: (line: string) => void }
 
 export interface Floors { fourSmallPerS: number; queueJobsPerS: number; sandboxCallsPerS: number; append: { productMs: number; floorMs: number } }
 export interface Round { throughput: Record<string, Throughput>; latency: Record<string, Latency>; floors: Floors }
@@ -40,17 +40,17 @@ const running = async <Value>(contender: Contender, run: () => Promise<Value>): 
 };
 
 /** All rounds on one backend. Everything is started once; whoever is not being measured is frozen. The order turns from round to round. */
-export const runRounds = async ({ backend, folder, rounds, sizes, shapes, say }: RoundsSettings): Promise<Round[]> => {
+export const runRounds = async ({ backend, folder, tree, rounds, sizes, shapes, say }: RoundsSettings): Promise<Round[]> => {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const ground = await openGround(folder, backend);
-  const sandbox = await startSandboxProcess();
+  const sandbox = await startSandboxProcess(tree);
   const stage: Stage = { ground, sandbox, sizes };
   const policyDir = writePolicies(join(folder, `policies-${backend}`));
   const contenders: Contender[] = [];
   for (const [index, shape] of SHAPES.entries()) {
     if (!shapes.includes(shape)) continue;
     say(`${backend}: starting ${shape}`);
-    const common = { ground, sandbox, folder: join(folder), redisNumber: index + 1 };
+    const common = { ground, sandbox, folder, tree, redisNumber: index + 1 };
     const contender = shape === 'services' || shape === 'standalone' ? await startProduct({ ...common, policyDir, shape }) : await startBaseline({ ...common, shape });
     contender.freeze();
     contenders.push(contender);

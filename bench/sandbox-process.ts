@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { atTheEnd } from '../test/audit/child-service.ts';
 
 export interface Receipts { receipts: [attemptKey: string, receivedAt: number][]; duplicates: number }
@@ -11,8 +11,8 @@ export interface SandboxProcess {
 }
 
 /** Starts the stand-in as a process of its own. */
-export const startSandboxProcess = async (): Promise<SandboxProcess> => {
-  const child = fork(fileURLToPath(new URL('./sandbox-main.ts', import.meta.url)), { execArgv: ['--import', 'tsx'], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+export const startSandboxProcess = async (tree: string): Promise<SandboxProcess> => {
+  const child = fork(join(tree, 'bench/sandbox-main.js'), { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   atTheEnd(async () => {
     if (child.exitCode === null) child.kill('SIGKILL');
     await (child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined);

@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanUp } from '../test/audit/child-service.ts';
 import { writePolicies } from './clocks.ts';
+import { buildTree } from './build.ts';
 import { drive } from './drive.ts';
 import { percentile } from './figures.ts';
 import { openGround } from './ground.ts';
@@ -16,14 +17,15 @@ const only = process.argv[3] ?? '';
 const profile = process.env['BENCH_PROF'] === '1';
 const total = Number(process.argv[4] ?? 2000);
 try {
+  const tree = buildTree(join(folder, 'tree'));
   const ground = await openGround(folder, backend, profile ? ['shared_preload_libraries=pg_stat_statements,auto_explain', 'pg_stat_statements.track=all', 'pg_stat_statements.track_planning=on', ...(process.env['BENCH_EXPLAIN'] === '1' ? ['auto_explain.log_min_duration=4', 'auto_explain.log_analyze=on', 'auto_explain.log_nested_statements=on'] : [])] : undefined);
-  const sandbox = await startSandboxProcess();
+  const sandbox = await startSandboxProcess(tree);
   const policyDir = writePolicies(join(folder, 'policies'));
   const makers = [
-    () => startProduct({ ground, sandbox, folder, policyDir, shape: 'services', redisNumber: 1, profile }),
-    () => startProduct({ ground, sandbox, folder, policyDir, shape: 'standalone', redisNumber: 2, profile }),
-    () => startBaseline({ ground, sandbox, folder, shape: 'two', redisNumber: 3 }),
-    () => startBaseline({ ground, sandbox, folder, shape: 'one', redisNumber: 4 }),
+    () => startProduct({ ground, sandbox, folder, tree, policyDir, shape: 'services', redisNumber: 1, profile }),
+    () => startProduct({ ground, sandbox, folder, tree, policyDir, shape: 'standalone', redisNumber: 2, profile }),
+    () => startBaseline({ ground, sandbox, folder, tree, shape: 'two', redisNumber: 3 }),
+    () => startBaseline({ ground, sandbox, folder, tree, shape: 'one', redisNumber: 4 }),
   ];
   const names = ['services', 'standalone', 'two', 'one'];
   for (const [i, make] of makers.entries()) {

@@ -16,10 +16,11 @@ CREATE TABLE step (id bigserial PRIMARY KEY, notice_id text NOT NULL REFERENCES 
 CREATE INDEX step_notice ON step (notice_id);`;
 const OVER = `SELECT notice_id FROM step WHERE notice_id = ANY($1) AND step IN ('sms_delivered', 'email_sent')`;
 
-export interface BaselineSettings { ground: Ground; sandbox: SandboxProcess; folder: string; shape: BaselineShape; redisNumber: number }
+export interface BaselineSettings { ground: Ground; sandbox: SandboxProcess; folder: string; tree: string; shape: BaselineShape; redisNumber: number }
 
 /** Starts the baseline on a database of its own. */
-export const startBaseline = async ({ ground, sandbox, folder, shape, redisNumber }: BaselineSettings): Promise<Contender> => {
+export const startBaseline = async (settings: BaselineSettings): Promise<Contender> => {
+  const { ground, sandbox, folder, shape, redisNumber } = settings;
   const databaseUrl = await ground.makeDatabase(`baseline_${shape}`);
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1, idleTimeoutMillis: 0, options: '-c enable_seqscan=off' });
   pool.on('error', () => undefined);
@@ -34,7 +35,7 @@ export const startBaseline = async ({ ground, sandbox, folder, shape, redisNumbe
   const redisUrl = ground.redisUrl(redisNumber);
   const env = { BASELINE_DATABASE_URL: databaseUrl, ...(redisUrl === undefined ? {} : { BASELINE_REDIS_URL: redisUrl }), BASELINE_SANDBOX_HTTP: sandbox.http, BASELINE_SANDBOX_SMTP: sandbox.smtp };
   const services = (shape === 'two' ? ['workers', 'intake'] : ['all']).map((part) => startService({
-    name: `baseline-${part}`, program: `bench/baseline/baseline-main.ts`, args: [part], env, apart: true, logPath: join(folder, `baseline-${part}.log`), readyIn: sandboxReady,
+    name: `baseline-${part}`, program: `bench/baseline/baseline-main.js`, args: [part], env, apart: true, compiled: true, root: settings.tree, logPath: join(folder, `baseline-${part}.log`), readyIn: sandboxReady,
   }));
   const told = await Promise.all(services.map((service) => service.ready));
   const url = told.map((one) => String(one?.['url'] ?? '')).find((one) => one !== '');
