@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { findApiKey } from '../../shared/ledger/api-keys.ts';
+import { createApiKeyFinder } from '../../shared/ledger/api-keys.ts';
 import type { ApiKeyRow } from '../../shared/ledger/api-keys.ts';
 import type { Database } from '../../shared/ledger/database.ts';
 import { apiKeyIdOf, hashApiKey } from '../../shared/security/api-key.ts';
@@ -13,12 +13,15 @@ const unauthorized = (): Problem => new Problem({
 const presentedKey = (request: Request): string | null => /^Bearer +(\S+)$/i.exec(request.get('authorization') ?? '')?.[1] ?? null;
 
 /** Lets in whoever presents an API key that is not revoked. One answer for every other key, and for none. */
-export const requireApiKey = (db: Database): RequestHandler => async (request, response, next) => {
-  const text = presentedKey(request);
-  const key = text !== null && apiKeyIdOf(text) !== null ? await findApiKey(db, Buffer.from(hashApiKey(text), 'hex')) : null;
-  if (key === null) throw unauthorized();
-  (response.locals as { apiKey?: ApiKeyRow }).apiKey = key;
-  next();
+export const requireApiKey = (db: Database): RequestHandler => {
+  const find = createApiKeyFinder(db);
+  return async (request, response, next) => {
+    const text = presentedKey(request);
+    const key = text !== null && apiKeyIdOf(text) !== null ? await find(Buffer.from(hashApiKey(text), 'hex')) : null;
+    if (key === null) throw unauthorized();
+    (response.locals as { apiKey?: ApiKeyRow }).apiKey = key;
+    next();
+  };
 };
 
 /** The key that `requireApiKey` let in. */

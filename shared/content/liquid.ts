@@ -58,7 +58,39 @@ const translated = (thrown: unknown): LiquidError => {
 };
 
 /** A parsed part of a template. */
-export interface CompiledPart { part: Part; templates: Template[]; /** Names of the variables that it reads. */ reads: string[] }
+export interface CompiledPart {
+  part: Part; templates: Template[];
+  /** Names of the variables that it reads. */
+  reads: string[];
+  /** Where it is nothing but texts and variables: the texts, and the variable after each but the last. */
+  simple: { texts: string[]; names: string[] } | null;
+}
+
+const SIMPLE_OUTPUT = /\{\{ ?([A-Za-z][A-Za-z0-9_]*) ?\}\}/;
+
+/** Most templates only put variables into a text: that needs no engine. One with a tag, a filter, a path or white-space control does. */
+const simpleOf = (source: string): CompiledPart['simple'] => {
+  const pieces = source.split(SIMPLE_OUTPUT);
+  const texts = pieces.filter((_, index) => index % 2 === 0);
+  const names = pieces.filter((_, index) => index % 2 === 1);
+  return texts.some((text) => text.includes('{{') || text.includes('{%') || text.includes('}}')) || names.some((name) => RESERVED.has(name)) ? null : { texts, names };
+};
+/** Words that the engine reads as values, not as names. */
+const RESERVED = new Set(['true', 'false', 'nil', 'null', 'empty', 'blank', 'undefined']);
+
+const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&#34;', "'": '&#39;' };
+const escapeHtml = (text: string): string => (/[&<>"']/.test(text) ? text.replace(/[&<>"']/g, (character) => ESCAPES[character] as string) : text);
+
+/** Null where a variable is not there: then the engine says so. */
+const renderSimple = (part: Part, { texts, names }: NonNullable<CompiledPart['simple']>, variables: Record<string, string>): string | null => {
+  let text = texts[0] ?? '';
+  for (const [index, name] of names.entries()) {
+    const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    if (typeof value !== 'string') return null;
+    text += (part === 'html' ? escapeHtml(value) : value) + (texts[index + 1] ?? '');
+  }
+  return text;
+};
 
 /**
  * Parses the source of one part.
@@ -68,7 +100,7 @@ export const compilePart = (part: Part, source: string): CompiledPart => {
   const engine = engineFor(part);
   try {
     const templates = engine.parse(source);
-    return { part, templates, reads: engine.globalVariablesSync(templates) };
+    return { part, templates, reads: engine.globalVariablesSync(templates), simple: simpleOf(source) };
   } catch (thrown) {
     throw translated(thrown);
   }
@@ -78,7 +110,13 @@ export const compilePart = (part: Part, source: string): CompiledPart => {
  * Renders a parsed part. Values are data: template syntax in them stays as it is. In `html` every output is escaped.
  * @throws LiquidError, e.g. where a variable is not there.
  */
-export const renderPart = ({ part, templates }: CompiledPart, variables: Record<string, string>): string => {
+export const renderPart = ({ part, templates, simple }: CompiledPart, variables: Record<string, string>): string => {
+  const text = simple && renderSimple(part, simple, variables);
+  return text ?? renderByEngine({ part, templates }, variables);
+};
+
+/** `renderPart` by the engine alone. */
+export const renderByEngine = ({ part, templates }: Pick<CompiledPart, 'part' | 'templates'>, variables: Record<string, string>): string => {
   try {
     return String(engineFor(part).renderSync(templates, variables));
   } catch (thrown) {

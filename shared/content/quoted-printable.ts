@@ -1,6 +1,4 @@
 const LINE = 76;
-const CR = 0x0d;
-const LF = 0x0a;
 
 const escaped = (byte: number): string => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 
@@ -16,21 +14,21 @@ const unitLength = (lead: number): number => (lead >= 0xf0 ? 4 : lead >= 0xe0 ? 
  * `=0A`), space and tab at the end of a line are written as codes. Lines hold at most 76 characters and end in CRLF. A dot or
  * `From ` at the start of a line is coded too, since relays rewrite them.
  */
-export const encodeQuotedPrintable = (text: string): string => {
+export const encodeQuotedPrintable = (text: string): string =>
+  text.split('\r\n').map((line) => (STANDS_FOR_ITSELF.test(line) ? line : encodeLine(line))).join('\r\n');
+
+/** Short printable ASCII without `=`, and nothing fragile at its begin or end: most lines of most messages. */
+const STANDS_FOR_ITSELF = /^(?![.F])[\x20-\x3c\x3e-\x7e\t]{0,75}(?<![ \t])$/;
+
+const encodeLine = (text: string): string => {
   const bytes = Buffer.from(text, 'utf8');
   let out = '';
   let line = '';
   for (let at = 0; at < bytes.length;) {
     const byte = bytes[at] as number;
-    if (byte === CR && bytes[at + 1] === LF) {
-      out += `${line}\r\n`;
-      line = '';
-      at += 2;
-      continue;
-    }
     const length = unitLength(byte);
     const next = bytes[at + length];
-    const endsLine = next === undefined || (next === CR && bytes[at + length + 1] === LF);
+    const endsLine = next === undefined;
     const isFragile = (line === '' && (byte === 0x2e || byte === 0x46)) || ((byte === 0x20 || byte === 0x09) && endsLine);
     let unit = isFragile ? escaped(byte) : WRITTEN[byte] as string;
     for (let more = 1; more < length; more += 1) unit += WRITTEN[bytes[at + more] as number] as string;

@@ -78,7 +78,15 @@ const checkedVariables = ({ template, variables, attemptKey }: RenderInput): Rec
   return checked;
 };
 
+/** Of the last sender; a deployment has one. */
+let parsedSender: { text: string; mailbox: Mailbox } | null = null;
+
 const senderOf = (text: string): Mailbox => {
+  if (parsedSender?.text !== text) parsedSender = { text, mailbox: parseSender(text) };
+  return parsedSender.mailbox;
+};
+
+const parseSender = (text: string): Mailbox => {
   const [first, ...others] = addressparser(text, { flatten: true });
   const address = first && others.length === 0 && typeof first.address === 'string' ? normaliseEmail(first.address) : null;
   return address ? { name: first?.name ?? '', address } : refuse('the sender (MAIL_FROM) is not one email address');
@@ -92,28 +100,61 @@ const renderSms = (input: RenderInput, text: string): RenderedMessage => {
   return { channel: 'sms', to, from: input.sender.sms, text };
 };
 
-const renderEmail = (input: RenderInput, parts: { subject: string; text: string; html: string }): RenderedMessage => {
+interface EmailParts { subject: string; text: string; html: string }
+
+const checkedEmail = (input: RenderInput, parts: EmailParts): { to: string; from: Mailbox } => {
   const to = normaliseEmail(input.to) ?? refuse('the recipient is not a valid email address');
   const from = senderOf(input.sender.email);
   if (parts.subject.trim() === '') refuse('the subject is empty');
   if (parts.subject.length > SUBJECT_MAX) refuse(`the subject is longer than ${SUBJECT_MAX}`);
+  return { to, from };
+};
+
+const renderEmail = (input: RenderInput, parts: EmailParts): RenderedMessage => {
+  const { to, from } = checkedEmail(input, parts);
   const { attemptKey, plannedAt } = input;
   return { channel: 'email', to, from: from.address, mime: composeMime({ from, to, ...parts, attemptKey, plannedAt }) };
 };
 
-const render = (input: RenderInput): RenderResult => {
+const renderParts = (input: RenderInput): { parts: string[]; locale: string } => {
   const { template, channel } = input;
   if (template.channel !== channel) refuse(`template ${template.name} is for ${template.channel}, not for ${channel}`);
   const variables = checkedVariables(input);
   const locale = resolveLocale(template, input.locale);
   const parts = compiledOf(template);
-  const [first = '', text = '', html = ''] = PARTS[channel].map((part) => {
-    const found = parts.get(`${part}.${locale}`) ?? refuse(`template ${template.name} ${template.version} has no ${part} in ${locale}`);
-    return renderPart(found, variables);
-  });
+  return {
+    locale,
+    parts: PARTS[channel].map((part) => renderPart(parts.get(`${part}.${locale}`) ?? refuse(`template ${template.name} ${template.version} has no ${part} in ${locale}`), variables)),
+  };
+};
+
+const render = (input: RenderInput): RenderResult => {
+  const { parts: [first = '', text = '', html = ''], locale } = renderParts(input);
+  const { channel } = input;
   const message = channel === 'sms' ? renderSms(input, first) : renderEmail(input, { subject: first, text, html });
   const hash = createHash('sha256').update(canonicalText(message), 'utf8').digest('hex');
   return { ok: true, message, hash, locale, ...(message.channel === 'sms' ? { segments: smsSize(message.text).segments } : {}) };
+};
+
+/**
+ * What keeps a message from being rendered, found without composing it: the same refusals as those of `renderAttempt`. Null where nothing does.
+ * @throws like `renderAttempt`.
+ */
+export const findRenderProblem = (input: RenderInput): string | null => {
+  try {
+    assertAttemptKey(input);
+    const { parts: [first = '', text = '', html = ''] } = renderParts(input);
+    if (input.channel === 'sms') renderSms(input, first);
+    else checkedEmail(input, { subject: first, text, html });
+    return null;
+  } catch (error) {
+    if (error instanceof Refused || error instanceof LiquidError) return error.message;
+    throw error;
+  }
+};
+
+const assertAttemptKey = ({ attemptKey }: RenderInput): void => {
+  if (!parseAttemptKey(attemptKey)) throw new Error('renderAttempt was given something that is not an attempt key');
 };
 
 /**
@@ -122,7 +163,7 @@ const render = (input: RenderInput): RenderResult => {
  * @throws where `attemptKey` is none: a broken invariant of the caller.
  */
 export const renderAttempt = (input: RenderInput): RenderResult => {
-  if (!parseAttemptKey(input.attemptKey)) throw new Error('renderAttempt was given something that is not an attempt key');
+  assertAttemptKey(input);
   try {
     return render(input);
   } catch (error) {

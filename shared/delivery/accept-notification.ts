@@ -1,6 +1,6 @@
 import type { Channel, EventId } from '../domain/words.ts';
 import { attemptKeyOf } from '../domain/words.ts';
-import { renderAttempt } from '../content/render-attempt.ts';
+import { findRenderProblem } from '../content/render-attempt.ts';
 import type { ReasonCode } from '../domain/reasons.ts';
 import { decide } from '../domain/decide.ts';
 import { shortestExpiryMs } from '../domain/lifecycle.ts';
@@ -77,21 +77,24 @@ const barredChannels = (request: AcceptRequest, bound: BoundVersions): Partial<R
   return barred;
 };
 
+/** Why a message could not be rendered, by its step; of those that were rendered in the acceptance itself, null where nothing was wrong. */
+type Rendered = ReadonlyMap<number, string | null>;
+
 /**
  * What keeps a step's message from being rendered, found before anything is accepted: a later step that fails only once it is
- * needed would be a fallback that never was one.
+ * needed would be a fallback that never was one. What the acceptance renders itself is not rendered twice.
  */
-const findUnrenderable = (engine: Engine, request: AcceptRequest, bound: BoundVersions): Extract<AcceptOutcome, { kind: 'not_renderable' }> | null => {
-  const eventId = engine.mint.eventId(engine.now());
-  for (const step of bound.policy.steps) {
+const findUnrenderable = (engine: Engine, request: AcceptRequest, { bound, eventId, rendered }: { bound: BoundVersions; eventId: EventId; rendered: Rendered }): Extract<AcceptOutcome, { kind: 'not_renderable' }> | null => {
+  for (const [index, step] of bound.policy.steps.entries()) {
     const to = request.recipient[step.channel];
     const template = bound.templates.get(templateKey(step.template, step.templateVersion));
     if (to === null || !template) continue;
-    const rendered = renderAttempt({
+    const known = rendered.get(index);
+    const problem = known !== undefined ? known : findRenderProblem({
       template, channel: step.channel, locale: request.recipient.locale, variables: request.variables(eventId), to, sender: engine.sender,
       attemptKey: attemptKeyOf(eventId, step.channel, 1), plannedAt: engine.now(),
     });
-    if (!rendered.ok) return { kind: 'not_renderable', template: `${template.name}/${template.version}`, problem: rendered.problem };
+    if (problem !== null) return { kind: 'not_renderable', template: `${template.name}/${template.version}`, problem };
   }
   return null;
 };
@@ -121,6 +124,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   });
   const intentHash = contentHash(intent);
   const loaded = { eventId, state: emptyState(eventId), headHash: intentHash, locale: recipient.locale, requestedAt: now, recipient: sealedRecipient, variables, secrets, suppressed };
+  const renderedSteps = new Map<number, string | null>();
   const decision = decide(
     {
       kind: 'accept', intent: {
@@ -133,6 +137,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
       now, random: engine.random, policy, carriers: engine.carriers, eligibility: eligibilityOf(engine, loaded),
       render: (planned) => {
         const rendered = renderFor(engine, loaded, bound, planned);
+        renderedSteps.set(policy.steps.indexOf(planned.step), rendered.ok ? null : rendered.problem);
         return rendered.ok ? { ok: true, hash: rendered.hash } : { ok: false, reason: rendered.reason };
       },
     });
@@ -149,7 +154,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
       queue: request.ticket.queue, urgency: request.ticket.urgency, receiptTokenHash: hashToken(request.ticket.receiptToken),
     },
   };
-  return { eventId, now, decision, notification };
+  return { eventId, now, decision, notification, rendered: renderedSteps };
 };
 
 /** Why an intent cannot be accepted as it stands; null where it can. */
@@ -157,8 +162,7 @@ const refusalOf = async (engine: Engine, request: AcceptRequest, bound: BoundVer
   if (!bound) return { kind: 'unknown_purpose', known: await engine.versions.purposes() };
   const leastMs = shortestExpiryMs(bound.policy);
   if (request.expiresAt !== null && request.expiresAt - engine.now() < leastMs) return { kind: 'expiry_too_short', leastMs };
-  // A ticket is never refused for a template's sake: what cannot be rendered becomes a dead letter, and the ticket is kept.
-  return request.ticket === null ? findUnrenderable(engine, request, bound) : null;
+  return null;
 };
 
 const MOST_ROUNDS = 10;
@@ -167,9 +171,12 @@ const MOST_ROUNDS = 10;
 const acceptUnlessSuppressed = async (engine: Engine, request: AcceptRequest, bound: BoundVersions, requestFingerprint: Buffer) => {
   let suppressed: readonly string[] = [];
   for (let tries = 0; tries < MOST_ROUNDS; tries += 1) {
-    const { notification, ...prepared } = prepare(engine, request, bound, { requestFingerprint, suppressed });
+    const { notification, rendered, ...prepared } = prepare(engine, request, bound, { requestFingerprint, suppressed });
+    // A ticket is never refused for a template's sake: what cannot be rendered becomes a dead letter, and the ticket is kept.
+    const refusal = request.ticket === null ? findUnrenderable(engine, request, { bound, eventId: prepared.eventId, rendered }) : null;
+    if (refusal) return { refusal };
     const accepted = await engine.accept(notification);
-    if (accepted.kind !== 'suppressed') return { accepted, ...prepared };
+    if (accepted.kind !== 'suppressed') return { refusal: null, accepted, ...prepared };
     suppressed = accepted.suppressed;
   }
   throw new Error(`the suppression list changed under ${MOST_ROUNDS} acceptances in a row`);
@@ -181,12 +188,15 @@ const accept = async (engine: Engine, request: AcceptRequest): Promise<AcceptOut
     ({ kind: found.requestFingerprint.equals(requestFingerprint) ? 'replayed' : 'conflict', eventId: found.eventId });
   const bound = await engine.versions.active(request.purpose);
   const refusal = await refusalOf(engine, request, bound);
-  if (refusal || !bound) {
-    // What was accepted once stays accepted, also when it would be refused by now (its expiry is near, its purpose is gone).
+  // What was accepted once stays accepted, also when it would be refused by now (its expiry is near, its purpose is gone).
+  const refuse = async (outcome: AcceptOutcome): Promise<AcceptOutcome> => {
     const known = await engine.ledger.findByIdempotencyKey(request.tenant, request.idempotencyKey);
-    return known ? replay(known) : refusal as AcceptOutcome;
-  }
-  const { accepted, eventId, now, decision } = await acceptUnlessSuppressed(engine, request, bound, requestFingerprint);
+    return known ? replay(known) : outcome;
+  };
+  if (refusal || !bound) return refuse(refusal as AcceptOutcome);
+  const tried = await acceptUnlessSuppressed(engine, request, bound, requestFingerprint);
+  if (tried.refusal) return refuse(tried.refusal);
+  const { accepted, eventId, now, decision } = tried;
   if (accepted.kind === 'exists') return replay(accepted);
   faultPoint('intake-committed');
   logDecision(engine.log, decision);

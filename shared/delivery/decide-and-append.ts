@@ -5,6 +5,7 @@ import type { NotificationState } from '../domain/state.ts';
 import type { Loaded } from '../ledger/load.ts';
 import type { Append, Provenance } from '../ledger/rows.ts';
 import { toAppend } from '../ledger/rows.ts';
+import type { Transition } from '../domain/transitions.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import { countDecision } from './count-decision.ts';
 import type { Engine } from './engine.ts';
@@ -20,7 +21,11 @@ export type Result =
   | { kind: 'not_found' }
   /** The decision was to do nothing. */
   | { kind: 'unchanged'; state: NotificationState }
-  | { kind: 'appended'; before: NotificationState; decision: Decision };
+  | {
+    kind: 'appended'; before: NotificationState; decision: Decision;
+    /** What a load would bring now, unless somebody else appends meanwhile; null where the append changed more than the state. */
+    after: Loaded | null;
+  };
 
 const MOST_ROUNDS = 50;
 
@@ -34,10 +39,25 @@ export const inputFor = (engine: Engine, loaded: Loaded, bound: BoundVersions): 
   },
 });
 
+/** Rests on the notification alone, whose version the append compares: neither on the suppression list nor on a provider's state. */
+const RESTS_ON_ITSELF: ReadonlySet<Transition['kind']> = new Set(['SubmissionAccepted', 'StatusObserved', 'AttemptDelivered', 'NotificationSettled', 'PayloadDestroyed']);
+const restsOnItself = ({ transitions, requests }: Decision): boolean => requests.length === 0 && transitions.every(({ transition }) => RESTS_ON_ITSELF.has(transition.kind));
+
+const loadedAfter = (loaded: Loaded, { state, requests }: Decision, { headHash, rows }: Append): Loaded | null =>
+  (rows.destroyed.length > 0 || requests.some(({ kind }) => kind === 'provider' || kind === 'suppress') ? null : { ...loaded, state, headHash });
+
+interface How {
+  provenance: Provenance;
+  enrich?: ((append: Append) => Append) | undefined;
+  /** Says that what is loaded may be older than this decision, and whether that matters to it: then nothing is appended, as after a lost race. */
+  maySkip?: (decision: Decision) => boolean;
+}
+
 /** Decides on what is loaded and appends it; null where another append came first. */
-export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command, how: { provenance: Provenance; enrich?: (append: Append) => Append }): Promise<Result | null> => {
+export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command, how: How): Promise<Result | null> => {
   const bound = await engine.versions.bind(loaded.state.purpose, loaded.state.policyVersion);
   const decision = decide(command, loaded.state, inputFor(engine, loaded, bound));
+  if (how.maySkip?.(decision) === true) return null;
   if (decision.transitions.length === 0) return { kind: 'unchanged', state: loaded.state };
   const append = toAppend(decision, { before: loaded.state, prevHash: loaded.headHash, provenance: how.provenance, senders: engine.senderPrints });
   if (!(await engine.append(how.enrich?.(append) ?? append))) return null;
@@ -46,7 +66,7 @@ export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command
   logProviders(engine.log, decision);
   countDecision(engine.metrics, decision);
   if (decision.requests.some((request) => request.kind === 'enqueue')) engine.onEnqueued();
-  return { kind: 'appended', before: loaded.state, decision };
+  return { kind: 'appended', before: loaded.state, decision, after: loadedAfter(loaded, decision, append) };
 };
 
 export interface Round {
@@ -54,6 +74,8 @@ export interface Round {
   /** The command for what was loaded in this round; called anew after every lost race. */
   command: (loaded: Loaded, bound: BoundVersions) => Command;
   enrich?: (append: Append) => Append;
+  /** What was loaded a moment ago: a decision that rests on the notification alone is tried on it, since the append compares its version. */
+  known?: Loaded | null;
 }
 
 /** The version a round of load and decide stood on, and the kinds of entries it appended. */
@@ -68,6 +90,17 @@ const cameTo = (result: Exclude<Result, { kind: 'not_found' }>): { found: number
  */
 export const decideAndAppend = async (engine: Engine, eventId: string, round: Round, lost: LostRace | null = null): Promise<Result> => {
   let last = lost;
+  if (round.known && lost === null) {
+    const bound = await engine.versions.bind(round.known.state.purpose, round.known.state.policyVersion);
+    let skipped = false;
+    const maySkip = (decision: Decision): boolean => (skipped = decision.transitions.length === 0 || !restsOnItself(decision));
+    const result = await tryDecide(engine, round.known, round.command(round.known, bound), { ...round, maySkip });
+    if (result) return result;
+    if (!skipped) {
+      last = { eventId, decidedOn: round.known.state.version, provenance: round.provenance };
+      noteLostRace(engine.log, last);
+    }
+  }
   for (let tries = 0; tries < MOST_ROUNDS; tries += 1) {
     const loaded = await engine.load(eventId);
     if (!loaded) return { kind: 'not_found' };

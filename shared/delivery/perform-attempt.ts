@@ -32,6 +32,8 @@ interface Started {
   submission: number; message: RenderedMessage; fencedFrom: number;
   /** When the notification was accepted, where this is its first submission of all. */
   acceptedAt: number | null;
+  /** The notification as it is since the start; null where a load would bring more. */
+  known: Loaded | null;
 }
 
 /**
@@ -76,7 +78,7 @@ const start = async (engine: Engine, key: AttemptKey, eventId: string, settings:
   if (result.kind === 'appended' && started?.transition.kind === 'SubmissionStarted' && rendered.message) {
     const { submission } = started.transition.details;
     const { attempts, requestedAt } = result.decision.state;
-    return { submission, message: rendered.message, fencedFrom, acceptedAt: attempts.length === 1 && submission === 1 ? requestedAt : null };
+    return { submission, message: rendered.message, fencedFrom, acceptedAt: attempts.length === 1 && submission === 1 ? requestedAt : null, known: result.after };
   }
   const state = result.kind === 'appended' ? result.decision.state : result.state;
   const refusal = startRefusal(state, key, engine.now());
@@ -121,6 +123,7 @@ export const performAttempt = async (engine: Engine, key: AttemptKey, settings: 
   faultPoint('answer-received');
   const recorded = await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {
     provenance: { actor: settings.actor, requestId: `submit-${key}-${started.submission}` },
+    known: started.known,
     command: () => ({ kind: 'record_submission', attempt: key, submission: started.submission, result }),
     enrich: sealRaw(engine, parts.eventId, 'raw' in result ? result.raw : undefined),
   }));

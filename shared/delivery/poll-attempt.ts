@@ -74,6 +74,7 @@ export const pollAttempt = async (engine: Engine, key: AttemptKey, settings: Pol
   measure(engine, reading.command, { provider: attempt.provider, calledAt, lagMs });
   await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {
     provenance: { actor: settings.actor, requestId: `poll-${key}-${attempt.polls + attempt.failedReads + 1}` },
+    known: loaded,
     command: () => reading.command,
     enrich: sealRaw(engine, parts.eventId, reading.raw),
   }));

@@ -3,7 +3,7 @@ import type { Database, Statement } from './database.ts';
 import { isDatabaseAway } from './database.ts';
 import type { PayloadPart } from '../domain/words.ts';
 import type { Append, SealedBox } from './rows.ts';
-import { COLUMNS, INSERT_ROWS, gather } from './append-group.ts';
+import { COLUMNS, INSERT_ROWS, gather, idsOf } from './append-group.ts';
 import { suppressedOf } from './load.ts';
 import { groupCalls } from './group-commit.ts';
 import { toHexBytes, toTimestamp } from './instants.ts';
@@ -54,7 +54,8 @@ const NEW = `event_id text, tenant text, idempotency_key text, request_fingerpri
 const PRINTS = { tenant: 'n.tenant', sms: 'n.sms_print', email: 'n.email_print' };
 
 const ACCEPT: Statement = {
-  name: 'tocsin_accept_v4',
+  name: 'tocsin_accept_v5',
+  fixedPlan: true,
   text: `
 WITH won AS (
   INSERT INTO notification (event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,
@@ -130,7 +131,7 @@ const acceptGroup = async (db: Database, group: NewNotification[]): Promise<Acce
     ...gathered,
     payloads: group.flatMap(partRows),
     notifications: group.map(notificationRow), recipients: group.map(recipientRow), tickets: group.flatMap(ticketRows),
-  })]);
+  }), idsOf(group.map((one) => one.append))]);
   const ids = new Set(won.map((row) => row.event_id));
   const lost = group.filter((one) => !ids.has(one.append.eventId));
   const existing = lost.length === 0 ? [] : await findByKey(db, lost);

@@ -1,4 +1,6 @@
-import type { Database } from './database.ts';
+import type { Database, Statement } from './database.ts';
+import { isDatabaseAway } from './database.ts';
+import { groupCalls } from './group-commit.ts';
 
 export interface ApiKeyRow { id: string; tenant: string }
 
@@ -11,6 +13,27 @@ export const insertApiKey = async (db: Database, key: { id: string; hash: Buffer
 export const findApiKey = async (db: Database, hash: Buffer): Promise<ApiKeyRow | null> => {
   const row = await db.prisma.apiKey.findUnique({ where: { hash: new Uint8Array(hash) } });
   return row && row.revokedAt === null ? { id: row.id, tenant: row.tenant } : null;
+};
+
+const FIND: Statement = {
+  name: 'tocsin_find_api_keys_v1',
+  fixedPlan: true,
+  text: 'SELECT hash, id, tenant FROM api_key WHERE hash = ANY($1::bytea[]) AND revoked_at IS NULL',
+};
+
+/** `findApiKey` for every request of a process: those that come at the same time share a statement. Nothing is kept, so that a revoked key ends at once. */
+export const createApiKeyFinder = (db: Pick<Database, 'query'>): ((hash: Buffer) => Promise<ApiKeyRow | null>) => {
+  const find = groupCalls<string, ApiKeyRow | null>({
+    run: async (hashes) => {
+      const distinct = [...new Set(hashes)];
+      const rows = await db.query<{ hash: Buffer; id: string; tenant: string }>(FIND, [distinct.map((hash) => Buffer.from(hash, 'hex'))]);
+      const found = new Map(rows.map(({ hash, id, tenant }) => [hash.toString('hex'), { id, tenant }]));
+      return hashes.map((hash) => found.get(hash) ?? null);
+    },
+    maxGroup: 200,
+    retryAlone: (error) => !isDatabaseAway(error),
+  });
+  return (hash) => find(hash.toString('hex'));
 };
 
 /** All keys, newest first; never the keys themselves. */

@@ -36,7 +36,7 @@ dead AS (
 resolved AS (
   UPDATE dead_letter l SET resolved_at = r.at, resolution = r.resolution
     FROM jsonb_to_recordset($1::jsonb->'resolutions') AS r(event_id text, attempt_key text, resolution text, at timestamptz) JOIN won USING (event_id)
-   WHERE l.event_id = r.event_id AND l.resolved_at IS NULL AND (r.attempt_key IS NULL OR l.attempt_key = r.attempt_key)),
+   WHERE l.event_id = r.event_id AND l.event_id = ANY($2::text[]) AND l.resolved_at IS NULL AND (r.attempt_key IS NULL OR l.attempt_key = r.attempt_key)),
 payloads AS (
   INSERT INTO sealed_payload (event_id, part, key_id, box, destroyed_at)
   SELECT p.event_id, p.part, p.key_id, p.box, p.destroyed_at
@@ -58,11 +58,11 @@ const DESTROY = `
 destroyed_parts AS (
   UPDATE sealed_payload p SET key_id = NULL, box = NULL, destroyed_at = d.at
     FROM jsonb_to_recordset($1::jsonb->'destroyed') AS d(${COLUMNS.destroyed}) JOIN won USING (event_id)
-   WHERE p.event_id = d.event_id AND p.part = d.part AND p.box IS NOT NULL),
+   WHERE p.event_id = d.event_id AND p.event_id = ANY($2::text[]) AND p.part = d.part AND p.box IS NOT NULL),
 destroyed_addresses AS (
   UPDATE recipient r SET key_id = NULL, box = NULL, erased_at = d.at
     FROM jsonb_to_recordset($1::jsonb->'destroyed') AS d(${COLUMNS.destroyed}) JOIN won USING (event_id)
-   WHERE r.event_id = d.event_id AND d.part = 'addresses' AND r.box IS NOT NULL)`;
+   WHERE r.event_id = d.event_id AND r.event_id = ANY($2::text[]) AND d.part = 'addresses' AND r.box IS NOT NULL)`;
 
 const SUPPRESS = `
 suppressions AS (
@@ -70,7 +70,7 @@ suppressions AS (
   SELECT n.tenant, x.channel, CASE x.channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END, x.sender, x.reason, x.source, x.at, x.actor, x.event_id, x.attempt_key
     FROM jsonb_to_recordset($1::jsonb->'suppressions') AS x(${COLUMNS.suppressions}) JOIN won USING (event_id)
     JOIN notification n USING (event_id) JOIN recipient r USING (event_id)
-   WHERE CASE x.channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END IS NOT NULL
+   WHERE n.event_id = ANY($2::text[]) AND r.event_id = ANY($2::text[]) AND CASE x.channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END IS NOT NULL
   ON CONFLICT (address_print, channel, tenant, sender_print) WHERE removed_at IS NULL DO NOTHING)`;
 
 const OBSERVE = `
@@ -89,19 +89,20 @@ SELECT event_id FROM won`;
 const LOCKED = `
 WITH input AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb->'state') AS i(${COLUMNS.state})),
 locked AS MATERIALIZED (
-  SELECT s.event_id FROM notification_state s JOIN input i ON i.event_id = s.event_id ORDER BY s.event_id FOR NO KEY UPDATE OF s),
+  SELECT s.event_id FROM notification_state s WHERE s.event_id = ANY($2::text[]) ORDER BY s.event_id FOR NO KEY UPDATE OF s),
 barred AS MATERIALIZED (
   SELECT event_id FROM tocsin_barred_starts((SELECT array_agg(event_id) FROM locked), $1::jsonb->'starts', $1::jsonb->'suppressions') AS event_id)`;
 
 const SET_STATE = `UPDATE notification_state s SET version = i.version, head_hash = i.head_hash, state = i.state, status = i.status, decide_at = i.decide_at, updated_at = i.updated_at
     FROM input i JOIN locked l ON l.event_id = i.event_id
-   WHERE s.event_id = i.event_id AND s.version = i.expected AND NOT EXISTS (SELECT FROM barred b WHERE b.event_id = i.event_id)`;
+   WHERE s.event_id = i.event_id AND s.event_id = ANY($2::text[]) AND s.version = i.expected AND NOT EXISTS (SELECT FROM barred b WHERE b.event_id = i.event_id)`;
 
 // The rows are locked in the order of their ids before any is updated: two statements over the same events then wait for each
 // other instead of deadlocking. The update compares the version again, so of two racers one wins and the other returns nothing.
 // A submission may rest on what is known of its provider: it loses where that has changed since.
 const APPEND: Statement = {
-  name: 'tocsin_append_v4',
+  name: 'tocsin_append_v5',
+  fixedPlan: true,
   text: `${LOCKED},
 won AS (
   ${SET_STATE}
@@ -114,7 +115,8 @@ won AS (
 // Of two appends that change one provider, one wins: its row is locked after those of the notifications (the count says so to the
 // planner), in the order of names, and compared then.
 const APPEND_WITH_PROVIDER: Statement = {
-  name: 'tocsin_append_with_provider_v2',
+  name: 'tocsin_append_with_provider_v3',
+  fixedPlan: true,
   text: `${LOCKED},
 wanted AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb->'providers') AS p(${COLUMNS.providers})),
 known AS MATERIALIZED (
@@ -134,6 +136,9 @@ const ENSURE_PROVIDER: Statement = {
   name: 'tocsin_ensure_provider_v1',
   text: `INSERT INTO provider_state (provider, revision, state, failures) SELECT unnest($1::text[]), 0, 'closed', 0 ON CONFLICT DO NOTHING`,
 };
+
+/** The second parameter: by it every row that is there already is found, in any plan there can be. */
+export const idsOf = (appends: readonly Append[]): string[] => appends.map((append) => append.eventId);
 
 /** Gathers the rows of many appends under one parameter. */
 export const gather = (appends: readonly Append[]): Record<string, unknown> => ({
@@ -156,7 +161,7 @@ export const gather = (appends: readonly Append[]): Record<string, unknown> => (
  * Returns the event ids that won. One bad row fails the whole statement: the caller then tries each alone.
  */
 export const appendGroup = async (db: Database, appends: readonly Append[]): Promise<Set<string>> => {
-  const rows = await db.query<{ event_id: string }>(APPEND, [JSON.stringify(gather(appends))]);
+  const rows = await db.query<{ event_id: string }>(APPEND, [JSON.stringify(gather(appends)), idsOf(appends)]);
   return new Set(rows.map((row) => row.event_id));
 };
 
@@ -166,5 +171,5 @@ export const changesProvider = ({ rows }: Append): boolean => rows.providers.som
 /** Appends for one notification together with what it changes of its provider: both stand, or neither. True where it won. */
 export const appendWithProvider = async (db: Database, append: Append): Promise<boolean> => {
   await db.query(ENSURE_PROVIDER, [append.rows.providers.map((row) => row['provider']).sort()]);
-  return (await db.query(APPEND_WITH_PROVIDER, [JSON.stringify(gather([append]))])).length > 0;
+  return (await db.query(APPEND_WITH_PROVIDER, [JSON.stringify(gather([append])), idsOf([append])])).length > 0;
 };

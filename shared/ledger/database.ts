@@ -16,8 +16,11 @@ export interface DatabaseSettings {
   onPoolError?: (error: Error) => void;
 }
 
-/** A statement with the name under which the server keeps its plan. */
-export interface Statement { name: string; text: string }
+/**
+ * A statement with the name under which the server keeps its plan. `fixedPlan`: planned once for a connection, which pays where planning
+ * costs more than the work, and is safe where every table is reached by `= ANY($n)` or a key, so that no statistics can mislead it.
+ */
+export interface Statement { name: string; text: string; fixedPlan?: true }
 
 export interface Database {
   readonly pool: pg.Pool;
@@ -26,34 +29,45 @@ export interface Database {
   close: () => Promise<void>;
 }
 
-/** Opens the pool that Prisma and the hot statements share. Connects lazily; `close` ends it. */
+/**
+ * Opens the connections of a process, half of them for statements with a fixed plan, half for Prisma and all others, whose plans are made anew:
+ * one made on an empty table must not outlive it. Connects lazily; `close` ends them.
+ */
 export const openDatabase = (settings: DatabaseSettings): Database => {
+  const poolSize = settings.poolSize ?? 6;
+  const forFixedPlans = Math.max(1, Math.floor(poolSize / 2));
+  const pool = openPool(settings, Math.max(1, poolSize - forFixedPlans), '-c plan_cache_mode=force_custom_plan');
+  // A sequential scan of a table that was empty when it was planned would last as long as the connection.
+  const fixed = openPool(settings, forFixedPlans, '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off');
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  return {
+    pool,
+    prisma,
+    query: async ({ name, text, fixedPlan }, values) => (await (fixedPlan ? fixed : pool).query({ name, text, values })).rows,
+    close: async () => {
+      await prisma.$disconnect();
+      await Promise.all([pool.end(), fixed.end()]);
+    },
+  };
+};
+
+const openPool = (settings: DatabaseSettings, max: number, planning: string): pg.Pool => {
   const role = settings.role === undefined ? APP_ROLE : settings.role;
   const pool = new pg.Pool({
     connectionString: settings.url,
-    max: settings.poolSize ?? 6,
+    max,
     idleTimeoutMillis: 600_000,
     connectionTimeoutMillis: settings.connectTimeoutMs ?? 3_000,
     query_timeout: 30_000,
     keepAlive: true,
     application_name: 'tocsin',
-    // Plans made on an empty table must not outlive it: a due index is always worth planning for.
-    options: `${role === null ? '' : `-c role=${role} `}-c plan_cache_mode=force_custom_plan`,
+    options: `${role === null ? '' : `-c role=${role} `}${planning}`,
   });
   // Without a listener an idle connection that the server ends would end the process.
   pool.on('error', (error) => settings.onPoolError?.(error));
   // The pool listens to idle clients only: one that is out while its connection ends would end the process.
   pool.on('connect', (client) => { client.on('error', (error) => settings.onPoolError?.(error)); });
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
-  return {
-    pool,
-    prisma,
-    query: async (statement, values) => (await pool.query({ ...statement, values })).rows,
-    close: async () => {
-      await prisma.$disconnect();
-      await pool.end();
-    },
-  };
+  return pool;
 };
 
 const AWAY_CODES = new Set([

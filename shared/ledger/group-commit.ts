@@ -3,8 +3,8 @@ interface Waiting<Item, Result> { item: Item; resolve: (result: Result) => void;
 export interface GroupSettings<Item, Result> {
   /** Runs a group; resolves to one result per item, in order. */
   run: (items: Item[]) => Promise<Result[]>;
-  /** Items with the same key never share a group. */
-  keyOf: (item: Item) => string;
+  /** Items with the same key never share a group; without it any may. */
+  keyOf?: (item: Item) => string;
   maxGroup: number;
   /** Whether an error of a group is worth trying each member alone. */
   retryAlone: (error: unknown) => boolean;
@@ -39,11 +39,13 @@ export const groupCalls = <Item, Result>(settings: GroupSettings<Item, Result>):
     }
   };
   const take = (): Waiting<Item, Result>[] => {
+    const { keyOf } = settings;
+    if (keyOf === undefined) return waiting.splice(0, settings.maxGroup);
     const keys = new Set<string>();
     const group: Waiting<Item, Result>[] = [];
     const rest: Waiting<Item, Result>[] = [];
     for (const one of waiting) {
-      const key = settings.keyOf(one.item);
+      const key = keyOf(one.item);
       if (group.length < settings.maxGroup && !keys.has(key)) group.push(one);
       else rest.push(one);
       keys.add(key);

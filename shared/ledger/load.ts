@@ -46,9 +46,15 @@ export const LOADED_JOINS = `JOIN notification n ON n.event_id = s.event_id
   LEFT JOIN sealed_payload p ON p.event_id = s.event_id AND p.part = 'variables'
   LEFT JOIN sealed_payload q ON q.event_id = s.event_id AND q.part = 'secrets'`;
 
+// Each table is told the ids, though they follow from the joins: so its rows are found by them in any plan there can be.
 const LOAD: Statement = {
-  name: 'tocsin_load_v3',
-  text: `SELECT ${LOADED_COLUMNS} FROM notification_state s ${LOADED_JOINS} WHERE s.event_id = ANY($1::text[])`,
+  name: 'tocsin_load_v4',
+  fixedPlan: true,
+  text: `SELECT ${LOADED_COLUMNS} FROM notification_state s JOIN notification n ON n.event_id = s.event_id AND n.event_id = ANY($1::text[])
+    LEFT JOIN recipient r ON r.event_id = s.event_id AND r.event_id = ANY($1::text[])
+    LEFT JOIN sealed_payload p ON p.event_id = s.event_id AND p.part = 'variables' AND p.event_id = ANY($1::text[])
+    LEFT JOIN sealed_payload q ON q.event_id = s.event_id AND q.part = 'secrets' AND q.event_id = ANY($1::text[])
+   WHERE s.event_id = ANY($1::text[])`,
 };
 
 const boxOf = (keyId: string | null, box: Buffer | null): SealedBox | null => (keyId === null || box === null ? null : { keyId, box });

@@ -12,6 +12,9 @@ export interface ServiceSettings {
   name: string;
   /** Relative to the repository. */
   program: string;
+  args?: string[];
+  /** The program is compiled already. */
+  compiled?: boolean;
   env: Record<string, string>;
   /** Everything the process says goes there. */
   logPath: string;
@@ -93,7 +96,7 @@ export const startService = (settings: ServiceSettings): ChildService => {
   const note = (line: string): void => appendFileSync(settings.logPath, `${line}\n`);
   const log = settings.apart === true ? openSync(settings.logPath, 'a') : null;
   const logFrom = log === null ? 0 : fstatSync(log).size;
-  const child = spawn(process.execPath, ['--import', 'tsx', settings.program], {
+  const child = spawn(process.execPath, [...settings.compiled === true ? [] : ['--import', 'tsx'], settings.program, ...settings.args ?? []], {
     cwd: settings.root ?? ROOT, env: { ...inherited(), ...settings.env }, stdio: log === null ? ['ignore', 'pipe', 'pipe'] : ['ignore', log, log], detached: log !== null,
   });
   if (log !== null) closeSync(log);

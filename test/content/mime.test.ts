@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { simpleParser } from 'mailparser';
 import { composeMime } from '../../shared/content/mime.ts';
+import fc from 'fast-check';
 import { encodeQuotedPrintable } from '../../shared/content/quoted-printable.ts';
 import { EVENT_ID } from './render-support.ts';
 
@@ -79,5 +80,16 @@ describe('a composed message', () => {
 describe('quoted-printable', () => {
   it('keeps CRLF as a line break and codes what would not survive', () => {
     expect(encodeQuotedPrintable('a \r\n.b=\nc\rd\t')).toBe('a=20\r\n=2Eb=3D=0Ac=0Dd=09');
+  });
+
+  it('gives back every byte in lines of at most 76 characters, whether a line stands for itself or not', () => {
+    const decode = (text: string): string => Buffer.from(text.replace(/=\r\n/g, '').replace(/=([0-9A-F]{2})/g, (_all, hex: string) => String.fromCharCode(parseInt(hex, 16))), 'latin1').toString('utf8');
+    const line = fc.oneof(fc.string({ unit: 'binary', maxLength: 120 }), fc.string({ unit: 'grapheme-ascii', minLength: 70, maxLength: 80 }), fc.constantFrom('.', 'From x', 'x ', '=', ''));
+    fc.assert(fc.property(fc.array(line, { maxLength: 5 }), (lines) => {
+      const text = lines.join('\r\n');
+      const encoded = encodeQuotedPrintable(text);
+      expect(decode(encoded)).toBe(text);
+      for (const one of encoded.split('\r\n')) expect(one).toMatch(/^(?![.F])[\x20-\x7e\t]{0,75}([^ \t])?$/);
+    }), { numRuns: 1_000 });
   });
 });

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import canonicalizeModule from 'canonicalize';
+import fc from 'fast-check';
 import { canonicalText, NotCanonicalError } from '../../shared/security/canonical.ts';
 import { chainHash, contentHash } from '../../shared/security/chain-hash.ts';
 import { commitTo, generateSalt } from '../../shared/security/commitment.ts';
@@ -22,6 +24,13 @@ describe('the canonical text', () => {
     ['a function', () => 1], ['a lone surrogate', { a: '\ud83d' }], ['a lone surrogate as a key', { '\udc00': 1 }], ['a map', new Map()],
   ])('refuses %s', (_name, value) => {
     expect(() => canonicalText(value)).toThrow(NotCanonicalError);
+  });
+
+  it('is what the reference implementation writes, for any JSON', () => {
+    const reference = canonicalizeModule as unknown as (value: unknown) => string;
+    fc.assert(fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+      expect(canonicalText(value)).toBe(reference(value));
+    }), { numRuns: 2_000 });
   });
 
   it('names the place of what it refuses, not the value', () => {
