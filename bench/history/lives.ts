@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts';
 import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
@@ -36,11 +36,13 @@ const carriers = (ending: Ending): Transport[] => [
   },
 ];
 
+/** So that two runs on one database never ask under one key. */
+const RUN = randomBytes(6).toString('hex');
 let accepted = 0;
 /** A ticket like those of the form, each of a key and a person of its own. */
 export const ticketRequest = (run: string): AcceptRequest => {
   accepted += 1;
-  const key = `${run}-${accepted}`;
+  const key = `${run}-${RUN}-${accepted}`;
   return {
     tenant: 'default', idempotencyKey: `ticket:${createHash('sha256').update(key).digest('base64url')}`, fingerprintOf: { key }, purpose: 'game-support-urgent',
     recipient: {
