@@ -6,7 +6,7 @@ import { NO_CHECKPOINT_HASH, NO_SNAPSHOT, checkpointHash, signedBytes } from './
 import type { Checkpoint, CheckpointBody, Run } from './checkpoint.ts';
 import { openChain } from './checkpoint-genuine.ts';
 import type { Chain, Head } from './checkpoint-genuine.ts';
-import { GAINED, clusterOf } from './checkpoint-read.ts';
+import { GAINED, clusterOf, gainedBetween } from './checkpoint-read.ts';
 import type { Asker } from './checkpoint-read.ts';
 import type { Database } from './database.ts';
 import { toTimestamp } from './instants.ts';
@@ -47,9 +47,7 @@ export const withCheckpointLock = async <Result>(db: Database, work: (asker: Ask
 const SNAPSHOT = `
 WITH now AS (SELECT pg_current_snapshot() AS snap),
 fresh AS (
-  SELECT e.xid FROM ledger_entry e, now
-   WHERE e.xid >= pg_snapshot_xmin($1::pg_snapshot) AND e.xid < pg_snapshot_xmax(now.snap)
-     AND NOT pg_visible_in_snapshot(e.xid, $1::pg_snapshot) AND pg_visible_in_snapshot(e.xid, now.snap)),
+  SELECT e.xid FROM now CROSS JOIN LATERAL ${gainedBetween('$1::pg_snapshot', 'now.snap')} e),
 first AS (SELECT xid FROM fresh ORDER BY xid LIMIT 1),
 surplus AS (SELECT xid FROM fresh ORDER BY xid OFFSET $2 LIMIT 1),
 cut AS (
@@ -65,7 +63,7 @@ SELECT event_id, min(version) AS first, max(version) AS last, count(*)::int AS e
        encode((array_agg(hash ORDER BY version DESC))[1], 'hex') AS hash,
        encode(sha256(convert_to(string_agg(version || ':' || position, ',' ORDER BY version), 'UTF8')), 'hex') AS positions
   FROM (SELECT event_id, version, position, hash, version - row_number() OVER (PARTITION BY event_id ORDER BY version) AS run
-          FROM ledger_entry e WHERE ${GAINED}) r
+          FROM ${GAINED} e) r
  GROUP BY event_id, run ORDER BY event_id, first`;
 
 const INSERT = `INSERT INTO checkpoint (sequence, minute_at, part, snapshot, body, prev_hash, hash, key_id, signature)
@@ -81,7 +79,7 @@ interface Making {
 interface Span { since: string; snapshot: string; cluster: string; part: number; minuteAt: number }
 
 const makeOne = async (asker: Asker, last: Head | null, span: Span, key: SigningKey): Promise<Head> => {
-  const { rows } = await asker.query<{ event_id: string; first: number; last: number; entries: number; hash: string; positions: string }>({ name: 'tocsin_checkpoint_runs_v1', text: RUNS, values: [span.since, span.snapshot] });
+  const { rows } = await asker.query<{ event_id: string; first: number; last: number; entries: number; hash: string; positions: string }>({ name: 'tocsin_checkpoint_runs_v2', text: RUNS, values: [span.since, span.snapshot] });
   const body: CheckpointBody = {
     ledger: last?.ledger ?? randomBytes(16).toString('hex'), sequence: (last?.sequence ?? 0) + 1, minute_at: span.minuteAt, part: span.part, cluster: span.cluster,
     since: span.since, snapshot: span.snapshot, entries: rows.reduce((sum, row) => sum + row.entries, 0),
@@ -109,7 +107,7 @@ export const makeCheckpoints = async (asker: Asker, { now, key, chain = openChai
   for (let part = 1; ; part += 1) {
     // In another cluster transaction ids begin anew: what had ended by its own counting is covered once more.
     const since = last && last.cluster === cluster ? last.snapshot : NO_SNAPSHOT;
-    const { rows: [found] } = await asker.query<{ snapshot: string; more: boolean; any: boolean }>({ name: 'tocsin_checkpoint_snapshot_v1', text: SNAPSHOT, values: [since, entriesEach] });
+    const { rows: [found] } = await asker.query<{ snapshot: string; more: boolean; any: boolean }>({ name: 'tocsin_checkpoint_snapshot_v2', text: SNAPSHOT, values: [since, entriesEach] });
     if (!found?.any) return part - 1;
     last = await makeOne(asker, last, { since, snapshot: found.snapshot, cluster, part, minuteAt }, key);
     chain.made(last);

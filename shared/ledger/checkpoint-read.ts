@@ -40,8 +40,9 @@ export const streamCheckpoints = async function* (asker: Asker | Database['pool'
 /** A row without its text; `exact` is its number as Postgres writes it. `linked`: the row it names as the one before stands there. */
 export interface Mark extends Omit<Checkpoint, 'body'> { exact: string; linked: boolean }
 
+// The limit keeps the row before one look by key; without it the planner may read all rows to have them at hand.
 const MARKS = `SELECT c.sequence::text, c.prev_hash, c.hash, left(c.key_id, 64) AS key_id, c.signature,
-  CASE WHEN c.sequence = 1 THEN c.prev_hash = decode(repeat('00', 32), 'hex') ELSE EXISTS (SELECT FROM checkpoint p WHERE p.sequence = c.sequence - 1 AND p.hash = c.prev_hash) END AS linked
+  CASE WHEN c.sequence = 1 THEN c.prev_hash = decode(repeat('00', 32), 'hex') ELSE (SELECT true FROM checkpoint p WHERE p.sequence = c.sequence - 1 AND p.hash = c.prev_hash LIMIT 1) IS TRUE END AS linked
   FROM checkpoint c WHERE (c.sequence, c.signature)`;
 
 /** The rows by their marks, in order after a place, or newest first. */
@@ -64,9 +65,23 @@ export const loadCheckpoint = async (asker: Asker, { exact, signature }: Mark): 
   return row ? toStored(row) : null;
 };
 
-/** Entries of transactions that had not ended by snapshot $1 and had by snapshot $2, as a condition on `ledger_entry e`. */
-export const GAINED = `e.xid >= pg_snapshot_xmin($1::pg_snapshot) AND e.xid < pg_snapshot_xmax($2::pg_snapshot)
-  AND NOT pg_visible_in_snapshot(e.xid, $1::pg_snapshot) AND pg_visible_in_snapshot(e.xid, $2::pg_snapshot)`;
+/**
+ * Entries of transactions that had not ended by one snapshot and had by another, as something to select from: their event_id, version,
+ * position, xid and hash. A range of the feed's index in each epoch that there is; by the transaction alone it would be all of the ledger.
+ */
+export const gainedBetween = (since: string, until: string): string => `(
+  WITH RECURSIVE epochs AS (
+    (SELECT epoch FROM ledger_entry ORDER BY epoch LIMIT 1)
+     UNION ALL
+    SELECT (SELECT e.epoch FROM ledger_entry e WHERE e.epoch > p.epoch ORDER BY e.epoch LIMIT 1) FROM epochs p WHERE p.epoch IS NOT NULL)
+  SELECT g.* FROM epochs p CROSS JOIN LATERAL (
+    SELECT e.event_id, e.version, e.position, e.xid, e.hash FROM ledger_entry e
+     WHERE e.epoch = p.epoch AND e.xid >= pg_snapshot_xmin(${since}) AND e.xid < pg_snapshot_xmax(${until})
+       AND NOT pg_visible_in_snapshot(e.xid, ${since}) AND pg_visible_in_snapshot(e.xid, ${until}) OFFSET 0) g
+   WHERE p.epoch IS NOT NULL)`;
+
+/** Those between snapshots $1 and $2. */
+export const GAINED = gainedBetween('$1::pg_snapshot', '$2::pg_snapshot');
 
 /** The cluster that this database lives in; transaction ids compare only within one. */
 export const clusterOf = async (asker: Asker | Database['pool']): Promise<string> => {

@@ -31,12 +31,13 @@ export const readPulse = async (db: Database, duty: string): Promise<{ beatAt: n
   return { beatAt: row?.beat?.getTime() ?? null, decisionAt: row?.decision?.getTime() ?? null };
 };
 
+// The relay takes outbox rows in the order of their ids: the one that waits longest is among the first.
 const OLDEST: Statement = {
-  name: 'tocsin_oldest_due_v2',
+  name: 'tocsin_oldest_due_v3',
   text: `SELECT (SELECT min(decide_at) FROM notification_state WHERE decide_at IS NOT NULL) AS decision,
                 (SELECT min(due.at) FROM poll_pace p CROSS JOIN LATERAL (
                    SELECT a.next_poll_at AS at FROM attempt a WHERE a.provider = p.provider AND a.next_poll_at IS NOT NULL ORDER BY a.next_poll_at LIMIT 1) due) AS poll,
-                (SELECT min(not_before_at) FROM outbox) AS outbox`,
+                (SELECT min(not_before_at) FROM (SELECT not_before_at FROM outbox ORDER BY id LIMIT 1000) oldest) AS outbox`,
 };
 
 /** How long the oldest due decision, poll and outbox row have been waiting, in milliseconds; zero where none is due. */

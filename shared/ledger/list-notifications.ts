@@ -22,7 +22,7 @@ export const listNotificationPage = async (db: Database, filter: NotificationFil
     WITH seen AS MATERIALIZED (
       SELECT n.event_id, n.purpose, n.region, n.urgency, n.requested_at, s.status, s.updated_at
       FROM notification n JOIN notification_state s USING (event_id)
-      WHERE n.event_id < ${filter.before ?? TOP} ORDER BY n.event_id DESC LIMIT ${lookedAt})
+      WHERE n.event_id < ${filter.before ?? TOP} AND s.event_id < ${filter.before ?? TOP} ORDER BY n.event_id DESC LIMIT ${lookedAt})
     SELECT edge.edge, edge.seen, fits.*, t.category
     FROM (SELECT min(event_id) AS edge, count(*)::int AS seen FROM seen) edge
     LEFT JOIN LATERAL (

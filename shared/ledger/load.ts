@@ -41,20 +41,17 @@ export const suppressedOf = (from: { tenant: string; sms: string; email: string 
 export const LOADED_COLUMNS = `s.event_id, s.state, s.head_hash, n.locale, n.requested_at, r.key_id AS recipient_key, r.box AS recipient_box,
   p.key_id AS variables_key, p.box AS variables_box, q.key_id AS secrets_key, q.box AS secrets_box,
   ${suppressedOf({ tenant: 'n.tenant', sms: 'r.sms_print', email: 'r.email_print' })} AS suppressed, ${PROVIDERS_COLUMN}`;
-export const LOADED_JOINS = `JOIN notification n ON n.event_id = s.event_id
-  LEFT JOIN recipient r ON r.event_id = s.event_id
-  LEFT JOIN sealed_payload p ON p.event_id = s.event_id AND p.part = 'variables'
-  LEFT JOIN sealed_payload q ON q.event_id = s.event_id AND q.part = 'secrets'`;
+const part = (name: string): string => `LATERAL (SELECT x.key_id, x.box FROM sealed_payload x WHERE x.event_id = s.event_id AND x.part = '${name}' OFFSET 0)`;
+// OFFSET keeps each of them one look by key for every row of `s`, whatever the planner takes their number for; a plain join may read the whole table.
+export const LOADED_JOINS = `JOIN LATERAL (SELECT x.tenant, x.locale, x.requested_at FROM notification x WHERE x.event_id = s.event_id OFFSET 0) n ON true
+  LEFT JOIN LATERAL (SELECT x.key_id, x.box, x.sms_print, x.email_print FROM recipient x WHERE x.event_id = s.event_id OFFSET 0) r ON true
+  LEFT JOIN ${part('variables')} p ON true
+  LEFT JOIN ${part('secrets')} q ON true`;
 
-// Each table is told the ids, though they follow from the joins: so its rows are found by them in any plan there can be.
 const LOAD: Statement = {
   name: 'tocsin_load_v4',
   fixedPlan: true,
-  text: `SELECT ${LOADED_COLUMNS} FROM notification_state s JOIN notification n ON n.event_id = s.event_id AND n.event_id = ANY($1::text[])
-    LEFT JOIN recipient r ON r.event_id = s.event_id AND r.event_id = ANY($1::text[])
-    LEFT JOIN sealed_payload p ON p.event_id = s.event_id AND p.part = 'variables' AND p.event_id = ANY($1::text[])
-    LEFT JOIN sealed_payload q ON q.event_id = s.event_id AND q.part = 'secrets' AND q.event_id = ANY($1::text[])
-   WHERE s.event_id = ANY($1::text[])`,
+  text: `SELECT ${LOADED_COLUMNS} FROM notification_state s ${LOADED_JOINS} WHERE s.event_id = ANY($1::text[])`,
 };
 
 const boxOf = (keyId: string | null, box: Buffer | null): SealedBox | null => (keyId === null || box === null ? null : { keyId, box });

@@ -2,11 +2,14 @@ import type { Database } from './database.ts';
 import type { SealedBox } from './rows.ts';
 import type { NotificationState } from '../domain/state.ts';
 
+/** Attempts of an event by their keys, which begin with its id and a dot: a range of the primary key. By the event's own column it would be all attempts. */
+const keysOf = (eventId: string) => ({ attemptKey: { gt: `${eventId}.`, lt: `${eventId}/` } });
+
 /** Everything a page or an answer shows of one notification; neutral of addresses and texts. */
 export const readNotification = async (db: Database, where: { eventId: string; tenant?: string }) => {
   const row = await db.prisma.notification.findUnique({
     where: { eventId: where.eventId },
-    include: { current: true, attempts: { orderBy: [{ plannedAt: 'asc' }, { step: 'asc' }] } },
+    include: { current: true, attempts: { where: keysOf(where.eventId), orderBy: [{ plannedAt: 'asc' }, { step: 'asc' }] } },
   });
   if (!row || !row.current || (where.tenant !== undefined && row.tenant !== where.tenant)) return null;
   return { ...row, current: { ...row.current, state: row.current.state as unknown as NotificationState } };

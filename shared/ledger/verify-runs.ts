@@ -63,9 +63,9 @@ export const checkRuns = async (asker: Asker, body: CheckpointBody, { runs, faul
  */
 export const checkSpan = async (asker: Asker, body: CheckpointBody, { wrong, faults }: { wrong: ReadonlySet<string>; faults: Faults }): Promise<void> => {
   const span = [body.since, body.snapshot];
-  const { rows: [found] } = await asker.query<{ entries: number }>({ name: 'tocsin_verify_span_v1', text: `SELECT count(*)::int AS entries FROM ledger_entry e WHERE ${GAINED}`, values: span });
+  const { rows: [found] } = await asker.query<{ entries: number }>({ name: 'tocsin_verify_span_v2', text: `SELECT count(*)::int AS entries FROM ${GAINED} e`, values: span });
   if (found?.entries === body.entries) return;
-  const { rows } = await asker.query<{ event_id: string; version: number }>(`SELECT event_id, version FROM ledger_entry e WHERE ${GAINED} ORDER BY event_id, version`, span);
+  const { rows } = await asker.query<{ event_id: string; version: number }>(`SELECT event_id, version FROM ${GAINED} e ORDER BY event_id, version`, span);
   const here = new Set(rows.map((row) => `${row.event_id} ${row.version}`));
   for (const [eventId, first, last] of body.runs) {
     for (let version = first; version <= last; version += 1) {
