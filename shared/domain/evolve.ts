@@ -43,7 +43,9 @@ const evolveNotification = (state: NotificationState, at: Instant, t: Transition
       return {
         ...state, purpose: t.details.purpose, policyVersion: t.details.policy_version, strategy: t.details.strategy,
         requestedAt: t.details.requested_at, expiresAt: t.details.expires_at, reconcileUntil: t.details.reconcile_until,
-        precondition: t.details.on_precondition_error === undefined ? null : { onError: t.details.on_precondition_error, askedUntil: null, answer: null, validUntil: null, errors: 0 },
+        precondition: t.details.on_precondition_error === undefined ? null : {
+          onError: t.details.on_precondition_error, ...(t.details.precondition_steps ? { steps: t.details.precondition_steps } : {}), askedUntil: null, answer: null, validUntil: null, errors: 0,
+        },
         steps: t.details.steps.map((channel) => ({ channel, phase: 'waiting', reason: null })), ...payloadOf(t.details.payload),
       };
     case 'PolicyRejected':

@@ -2,7 +2,7 @@ import type { PayloadPart } from './words.ts';
 import type { DetailsOf, Moment } from './explain-words.ts';
 import { instant, listed } from './explain-words.ts';
 
-const NAMES: Record<PayloadPart, string> = { secrets: 'the secret variables', variables: 'the variables', addresses: 'the addresses' };
+const NAMES: Record<PayloadPart, string> = { secrets: 'the secret variables', variables: 'the variables', addresses: 'the addresses', precondition: 'the URL of the origin system' };
 
 /** Parts of the payload that are gone for good. */
 export const tellDestroyed = (d: DetailsOf<'PayloadDestroyed'>, { at }: Moment): string =>

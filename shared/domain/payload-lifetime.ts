@@ -5,7 +5,7 @@ import type { Work } from './work.ts';
 import { retryRefusal } from './retry.ts';
 
 /** In the order in which an entry names them. */
-const PARTS: readonly PayloadPart[] = ['secrets', 'variables', 'addresses'];
+const PARTS: readonly PayloadPart[] = ['secrets', 'variables', 'addresses', 'precondition'];
 
 /** An operator could retry it now or, once it is resumed, later, whatever he takes upon himself. */
 const mayBeRetried = (state: NotificationState, attempt: AttemptState): boolean =>
@@ -48,7 +48,7 @@ const addressesKeptUntil = (state: NotificationState, payload: PayloadState): In
 /** Until when its own terms keep a part; null where something else has to happen first. */
 const keptUntil = (state: NotificationState, payload: PayloadState, part: PayloadPart): Instant | null => {
   if (part === 'addresses') return addressesKeptUntil(state, payload);
-  if (part === 'secrets' || payload.variables === 'submitted') return state.requestedAt;
+  if (part === 'secrets' || part === 'precondition' || payload.variables === 'submitted') return state.requestedAt;
   return payload.variables === 'settled' ? state.settledAt : payload.retentionUntil;
 };
 

@@ -31,6 +31,8 @@ export interface PolicyStep {
   transportRetry: TransportRetry;
   /** How long a submission may stay without an outcome before it is unknown; more than fence + request timeout. */
   submitLimitMs: number;
+  /** Whether the origin system is asked before this step is claimed or submitted, and what it means that it does not answer; absent: it is not. */
+  precondition?: 'send' | 'hold';
   /** First wait before a queued attempt without a started submission is enqueued again; doubled each time. */
   requeueAfterMs: number;
 }

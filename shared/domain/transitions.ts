@@ -1,6 +1,6 @@
 import type { AttemptKey, Channel, Instant, Outcome, PayloadPart, PublicStatus } from './words.ts';
 import type { Capabilities, ProviderName } from './provider-answers.ts';
-import type { ReasonCode } from './reasons.ts';
+import type { PreconditionFault, ReasonCode } from './reasons.ts';
 import type { OnUnknown, PayloadTerms } from './policy.ts';
 
 type Of<Kind extends string, Details> = { kind: Kind; details: Details };
@@ -27,6 +27,8 @@ export type Transition =
     requested_at: Instant; expires_at: Instant; reconcile_until: Instant; steps: Channel[]; recipient_commitment: string; payload?: PayloadBound;
     /** What an unanswered precondition means; absent where there is none. */
     on_precondition_error?: 'send' | 'hold';
+    /** The steps before which the origin system is asked; absent where it is before every one, or there is nothing to ask. */
+    precondition_steps?: number[];
   }>
   | Of<'PolicyRejected', { reason: ReasonCode; purpose: string; policy_version: number; requested_at: Instant; expires_at: Instant; recipient_commitment: string; payload?: PayloadBound }>
   | Of<'StepSkipped', { step: number; channel: Channel; reason: ReasonCode }>
@@ -78,7 +80,7 @@ export type Transition =
   /** The origin system is asked whether anything still needs to be done. */
   | Of<'PreconditionAsked', { wanted: 'claim' | 'submission'; until: Instant }>
   /** `lapsed` where no answer came in time. */
-  | Of<'PreconditionAnswered', { answer: 'needed' | 'not_needed' | 'error'; valid_until: Instant; lapsed: boolean }>
+  | Of<'PreconditionAnswered', { answer: 'needed' | 'not_needed' | 'error'; valid_until: Instant; lapsed: boolean; reason?: PreconditionFault }>
   | Of<'PreconditionLapsed', { errors: number }>
   | Of<'NotificationPaused', { reason: string; in_flight: boolean }>
   | Of<'NotificationResumed', { reason: string }>
