@@ -33,7 +33,7 @@ const isAsked = (state: NotificationState): boolean => state.closed === null && 
 const termOf = (state: NotificationState, part: PayloadPart): number | null => {
   const { payload } = state;
   if (!payload) return null;
-  if (part === 'secrets') return 0;
+  if (part === 'secrets' || part === 'precondition') return 0;
   if (part === 'variables') return { submitted: 0, settled: state.settledAt, retention: payload.retentionUntil }[payload.variables];
   if (state.settledAt === null || state.rejected !== null) return state.settledAt;
   if (payload.addresses === 'retention') return payload.retentionUntil;
@@ -58,7 +58,7 @@ export interface PayloadChecks {
   dueAt: (eventId: string) => number | null;
 }
 
-const BOX = { secrets: 'secrets', variables: 'variables', addresses: 'recipient' } as const;
+const BOX = { secrets: 'secrets', variables: 'variables', addresses: 'recipient', precondition: 'precondition' } as const;
 
 /** The promises about destruction: never too early, in the same append as its entry, and in time. */
 export const openPayloadChecks = (report: (invariant: string, about: string) => void): PayloadChecks => {
