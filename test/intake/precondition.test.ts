@@ -35,7 +35,7 @@ describe('a precondition_url', () => {
     const sealed = await rig.engine.ledger.preconditionOf(eventId);
     expect(openPart(rig.engine.ring, eventId, 'precondition', sealed as NonNullable<typeof sealed>)).toEqual({ url: ORDER_URL });
     const { rows } = await rig.engine.db.pool.query<{ name: string }>(`SELECT quote_ident(tablename) AS name FROM pg_tables
-      WHERE schemaname = 'public' AND has_table_privilege(quote_ident(tablename), 'SELECT')`);
+      WHERE schemaname = 'public' AND has_table_privilege(schemaname || '.' || quote_ident(tablename), 'SELECT')`);
     expect(rows.map(({ name }) => name)).toEqual(expect.arrayContaining(['ledger_entry', 'notification', 'notification_state', 'outbox', 'sealed_payload']));
     for (const { name } of rows) {
       const found = await rig.engine.db.pool.query(`SELECT 1 FROM ${name} AS t WHERE t::text LIKE '%TOLD-TO-NOBODY%'`);
