@@ -4,7 +4,7 @@ import { readCliConfig, readIntakeAccess } from '../../shared/config/cli-config.
 import type { Command, Input } from './command.ts';
 import type { Io } from './io.ts';
 import { postToIntake } from './post-intake.ts';
-import { demoOrder } from './demo-order.ts';
+import { DEMO_NAMES, demoOf } from './demo.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import { sendRequest } from './send-request.ts';
 
@@ -22,7 +22,7 @@ const fileText = async (input: Input, io: Io): Promise<string | null> => {
 const receiptText = (receipt: Record<string, unknown>, { idempotencyKey, hints }: { idempotencyKey: string; hints: string | undefined }): string => {
   const rows = Object.entries({ ...receipt, idempotency_key: idempotencyKey }).filter(([, value]) => value !== null && typeof value !== 'object');
   const next = typeof receipt['event_id'] === 'string' ? `\n\nnext: npx tocsin watch ${receipt['event_id']}` : '';
-  const more = hints === undefined ? '' : `\n\nthe seller accepts:      npx tocsin close ${String(receipt['event_id'])} --reason accepted\n${hints}`;
+  const more = hints === undefined ? '' : `\n\n${hints.replaceAll('EVENT', String(receipt['event_id']))}`;
   return `${rows.map(([name, value]) => `${name.padEnd(16)} ${String(value)}`).join('\n')}${next}${more}\n`;
 };
 
@@ -44,8 +44,8 @@ export const sendCommand: Command = {
     'idempotency-key': { value: 'K', help: 'the same key and body are one notification (default: a new one, printed)' },
     'json-file': { value: 'FILE', help: 'the whole body as JSON; - reads standard input' },
     'precondition-url': { value: 'URL', help: 'asked before a step whose policy wants it: does it still need action?' },
-    demo: { value: 'PURPOSE', help: 'an order made up for the sandbox: seller-order' },
-    outcome: { value: 'N', help: 'of a demo: 01 … 07, what becomes of the text (default: 01, delivered)' },
+    demo: { value: 'PURPOSE', help: `made up for the sandbox: ${DEMO_NAMES.join(', ')}` },
+    outcome: { value: 'N', help: 'of a demo: 01 … 07, as the inbox lists them (default: 01, delivered)' },
     ticket: { help: 'post the support form instead' },
     category: { value: 'C', help: 'of a ticket, e.g. payment_lockout' },
     message: { value: 'M', help: 'of a ticket: what the player writes' },
@@ -62,7 +62,7 @@ export const sendCommand: Command = {
   ],
   run: async (input, io) => {
     const config = readCliConfig(io.env);
-    const demo = input.text('demo') === undefined ? null : await demoOrder(input, config, Date.now());
+    const demo = input.text('demo') === undefined ? null : await demoOf(input, config, Date.now());
     const request = demo?.request ?? sendRequest(input, await fileText(input, io), Date.now());
     const access = readIntakeAccess(io.env, config, { url: input.text('url'), apiKey: input.text('api-key') });
     if (request.needsKey && access.apiKey === null) {

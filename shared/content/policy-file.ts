@@ -50,6 +50,7 @@ const policySchema = z.strictObject({
     variables: z.enum(['submitted', 'settled', 'retention']).default(DEFAULT_PAYLOAD_TERMS.variables),
     addresses: z.enum(['retry_window', 'retention']).default(DEFAULT_PAYLOAD_TERMS.addresses),
     retry_window: durationField.default(DEFAULT_PAYLOAD_TERMS.retryWindowMs),
+    after_settling: z.enum(['retry', 'nothing']).optional(),
   }).optional(),
   steps: z.array(stepSchema).min(1, 'must have at least one step'),
 });
@@ -92,7 +93,7 @@ const policyOf = (purpose: string, version: number, source: PolicySource): Polic
   reconcileCapMs: source.reconcile_cap,
   retentionMs: source.retention,
   // Left out where the file leaves it out: a default written in would change the content of versions that were published before.
-  ...(source.payload === undefined ? {} : { payload: { variables: source.payload.variables, addresses: source.payload.addresses, retryWindowMs: source.payload.retry_window } }),
+  ...(source.payload === undefined ? {} : { payload: { variables: source.payload.variables, addresses: source.payload.addresses, retryWindowMs: source.payload.retry_window, ...(source.payload.after_settling === 'nothing' ? { afterSettling: 'nothing' } : {}) } }),
   steps: source.steps.map(stepOf),
 });
 

@@ -23,6 +23,7 @@ const startStep = (state: NotificationState, index: number): NotificationState =
 const payloadOf = (bound: PayloadBound | undefined): Pick<NotificationState, 'payload'> => (bound === undefined ? {} : {
   payload: {
     parts: bound.parts, variables: bound.variables, addresses: bound.addresses, retryWindowMs: bound.retry_window_ms, retentionUntil: bound.retention_until, destroyed: {},
+    ...(bound.after_settling === undefined ? {} : { afterSettling: bound.after_settling }),
   },
 });
 /** What was turned away at its submission for want of an answer is enqueued anew, unless the answer holds it. */

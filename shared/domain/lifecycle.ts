@@ -36,8 +36,13 @@ export interface Intent {
 /** What the entry says of the payload: the terms of its policy version, bound for life. */
 const payloadBound = (policy: Policy, { payloadParts, requestedAt }: Intent): Pick<Extract<Transition, { kind: 'NotificationAccepted' }>['details'], 'payload'> => {
   if (payloadParts === undefined) return {};
-  const { variables, addresses, retryWindowMs } = policy.payload ?? DEFAULT_PAYLOAD_TERMS;
-  return { payload: { parts: payloadParts, variables, addresses, retry_window_ms: retryWindowMs, retention_until: requestedAt + policy.retentionMs } };
+  const { variables, addresses, retryWindowMs, afterSettling } = policy.payload ?? DEFAULT_PAYLOAD_TERMS;
+  return {
+    payload: {
+      parts: payloadParts, variables, addresses, retry_window_ms: retryWindowMs, retention_until: requestedAt + policy.retentionMs,
+      ...(afterSettling === 'nothing' ? { after_settling: afterSettling } : {}),
+    },
+  };
 };
 
 /** Where the policy names steps to ask before, those; a policy that names none means all. */

@@ -17,6 +17,14 @@ const mayStillSubmit = (state: NotificationState): boolean =>
   || state.attempts.some((attempt) => isReconciling(attempt) || attempt.state === 'delivered' || mayBeRetried(state, attempt));
 
 /**
+ * A dead letter that may still ask for an operator, as far as the state tells: not once the workflow was closed, another channel was
+ * delivered, or a retry took its place.
+ */
+export const hasOpenDeadLetter = (state: NotificationState): boolean => !state.closed && !state.attempts.some((attempt) => attempt.state === 'delivered')
+  && state.attempts.some((attempt) => (attempt.state === 'dead_lettered' || attempt.state === 'render_failed')
+    && !state.attempts.some((other) => other.channel === attempt.channel && other.sequence > attempt.sequence));
+
+/**
  * From when on no submission can be started, whatever is heard and whoever acts: an instant that may be past, or null where time
  * alone does not bring it. Nothing starts after a close, also not in place of a call that is under way: that one has its bytes, and
  * its answer ends the attempt. Short of a close, a call under way may still have to be repeated, and its answer is waited for, past
@@ -25,16 +33,9 @@ const mayStillSubmit = (state: NotificationState): boolean =>
 export const submissionsEndAt = (state: NotificationState): Instant | null => {
   if (state.rejected || state.closed) return state.requestedAt;
   if (state.attempts.some((attempt) => isUnsubmitted(attempt) || attempt.state === 'submitting')) return null;
+  if (state.payload?.afterSettling === 'nothing' && state.settledAt !== null && !hasOpenDeadLetter(state)) return state.requestedAt;
   return state.expired || !mayStillSubmit(state) ? state.requestedAt : state.expiresAt;
 };
-
-/**
- * A dead letter that may still ask for an operator, as far as the state tells: not once the workflow was closed, another channel was
- * delivered, or a retry took its place.
- */
-export const hasOpenDeadLetter = (state: NotificationState): boolean => !state.closed && !state.attempts.some((attempt) => attempt.state === 'delivered')
-  && state.attempts.some((attempt) => (attempt.state === 'dead_lettered' || attempt.state === 'render_failed')
-    && !state.attempts.some((other) => other.channel === attempt.channel && other.sequence > attempt.sequence));
 
 const addressesKeptUntil = (state: NotificationState, payload: PayloadState): Instant | null => {
   if (state.settledAt === null) return null;

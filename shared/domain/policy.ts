@@ -48,6 +48,11 @@ export interface PayloadTerms {
   addresses: 'retry_window' | 'retention';
   /** From settling on. */
   retryWindowMs: number;
+  /**
+   * `nothing`: once settled without an open dead letter nothing is submitted any more, also not for an operator after a later bounce, so
+   * that secrets need not wait for expiry. `retry` where absent.
+   */
+  afterSettling?: 'retry' | 'nothing';
 }
 
 /** What holds where a policy says nothing of it. */

@@ -15,6 +15,7 @@ export type RetryMeans = 'new_attempt' | 'replay' | 'look_up';
 /** Which parts were sealed, and how long each is kept; absent in entries from before parts had a lifetime: nothing of those is destroyed by time. */
 export interface PayloadBound {
   parts: PayloadPart[]; variables: PayloadTerms['variables']; addresses: PayloadTerms['addresses']; retry_window_ms: number; retention_until: Instant;
+  after_settling?: 'nothing';
 }
 
 /**

@@ -77,6 +77,16 @@ describe('tocsin send', () => {
     expect((await run(['send', '--demo', 'seller-order', '--outcome', '9'], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(2);
   });
 
+  it('makes up a password reset for the demo, with an expiry of the origin\'s and secrets of its own each time', async () => {
+    const bodies = [];
+    for (let round = 0; round < 2; round += 1) {
+      expect((await run(['send', '--demo', 'password-reset', '--outcome', '05'], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(0);
+      bodies.push(received.at(-1)?.body as { expires_at: string; variables: Record<string, string> });
+    }
+    expect(bodies[0]).toMatchObject({ purpose: 'password-reset', expires_at: expect.stringMatching(/^2.*Z$/), recipient: { email: 'player+05@example.com' }, variables: { host: 'accounts.example.com', reset_code: expect.stringMatching(/^\d{6}$/) } });
+    expect(bodies[0]?.variables['reset_url']).not.toBe(bodies[1]?.variables['reset_url']);
+  });
+
   it('does not give the standalone\'s key to another host', async () => {
     const ran = await run(['send', '--json-file', '-', '--url', 'http://127.0.0.1:9'], { env: { TOCSIN_DATA_DIR: dataDir }, stdin: '{}' });
     expect(ran.code).toBe(1);

@@ -38,7 +38,7 @@ export const anyLife: fc.Arbitrary<Life> = fc.record({
   expiresInMs: fc.constantFrom(900_000, 900_000, 90_000, 20_000), seed: fc.nat(), acts: fc.array(act, { minLength: 5, maxLength: 45 }),
   payload: fc.record({
     variables: fc.constantFrom('submitted' as const, 'settled' as const, 'retention' as const), addresses: fc.constantFrom('retry_window' as const, 'retention' as const),
-    retryWindowMs: fc.constantFrom(0, 60_000, 86_400_000),
+    retryWindowMs: fc.constantFrom(0, 60_000, 86_400_000), afterSettling: fc.constantFrom('retry' as const, 'retry' as const, 'nothing' as const),
   }),
 });
 

@@ -10,12 +10,16 @@ const SUBMITS = new Set(['SubmissionStarted', 'AttemptPlanned', 'AttemptQueued',
 const isNewest = (state: NotificationState, index: number): boolean =>
   !state.attempts.some((other, at) => at > index && other.channel === state.attempts[index]?.channel);
 
+const isAsked = (state: NotificationState): boolean => state.closed === null && state.attempts.every((attempt) => attempt.state !== 'delivered')
+  && state.attempts.some((attempt, index) => (attempt.state === 'dead_lettered' || attempt.state === 'render_failed') && isNewest(state, index));
+
 /** Said anew, without the product's rule: whether anything that may still happen could start a submission at `at` or later. */
 export const couldSubmit = (state: NotificationState, at: number): boolean => {
   if (state.rejected !== null || state.closed !== null) return false;
   if (state.attempts.some((attempt) => ON_ITS_WAY.has(attempt.state))) return true;
   // What has begun to go was destroyed by a clock that had expiry behind it, perhaps a little ahead of this one; nothing is submitted without it.
   if (at >= state.expiresAt || Object.keys(state.payload?.destroyed ?? {}).length > 0) return false;
+  if (state.payload?.afterSettling === 'nothing' && state.settledAt !== null && !isAsked(state)) return false;
   return state.steps.some((step) => step.phase === 'waiting') || state.attempts.some((attempt, index) =>
     ((attempt.state === 'submitted' || attempt.state === 'submitted_unknown') && attempt.settledAt === null)
     || attempt.state === 'delivered' || (FAILED.has(attempt.state) && isNewest(state, index)));
@@ -26,9 +30,6 @@ const lastSubmission = (state: NotificationState): number | null => {
   if (!couldSubmit(state, state.requestedAt)) return state.requestedAt;
   return couldSubmit(state, state.expiresAt) ? null : state.expiresAt;
 };
-
-const isAsked = (state: NotificationState): boolean => state.closed === null && state.attempts.every((attempt) => attempt.state !== 'delivered')
-  && state.attempts.some((attempt, index) => (attempt.state === 'dead_lettered' || attempt.state === 'render_failed') && isNewest(state, index));
 
 const termOf = (state: NotificationState, part: PayloadPart): number | null => {
   const { payload } = state;
