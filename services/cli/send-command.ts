@@ -4,6 +4,7 @@ import { readCliConfig, readIntakeAccess } from '../../shared/config/cli-config.
 import type { Command, Input } from './command.ts';
 import type { Io } from './io.ts';
 import { postToIntake } from './post-intake.ts';
+import { DEMO_NAMES, demoOf } from './demo.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import { sendRequest } from './send-request.ts';
 
@@ -18,10 +19,11 @@ const fileText = async (input: Input, io: Io): Promise<string | null> => {
   }
 };
 
-const receiptText = (receipt: Record<string, unknown>, idempotencyKey: string): string => {
+const receiptText = (receipt: Record<string, unknown>, { idempotencyKey, hints }: { idempotencyKey: string; hints: string | undefined }): string => {
   const rows = Object.entries({ ...receipt, idempotency_key: idempotencyKey }).filter(([, value]) => value !== null && typeof value !== 'object');
   const next = typeof receipt['event_id'] === 'string' ? `\n\nnext: npx tocsin watch ${receipt['event_id']}` : '';
-  return `${rows.map(([name, value]) => `${name.padEnd(16)} ${String(value)}`).join('\n')}${next}\n`;
+  const more = hints === undefined ? '' : `\n\n${hints.replaceAll('EVENT', String(receipt['event_id']))}`;
+  return `${rows.map(([name, value]) => `${name.padEnd(16)} ${String(value)}`).join('\n')}${next}${more}\n`;
 };
 
 export const sendCommand: Command = {
@@ -41,6 +43,9 @@ export const sendCommand: Command = {
     'expires-in': { value: 'D', help: 'after which nothing is started, e.g. 20m (default: the policy\'s)' },
     'idempotency-key': { value: 'K', help: 'the same key and body are one notification (default: a new one, printed)' },
     'json-file': { value: 'FILE', help: 'the whole body as JSON; - reads standard input' },
+    'precondition-url': { value: 'URL', help: 'asked before a step whose policy wants it: does it still need action?' },
+    demo: { value: 'PURPOSE', help: `made up for the sandbox: ${DEMO_NAMES.join(', ')}` },
+    outcome: { value: 'N', help: 'of a demo: 01 … 07, as the inbox lists them (default: 01, delivered)' },
     ticket: { help: 'post the support form instead' },
     category: { value: 'C', help: 'of a ticket, e.g. payment_lockout' },
     message: { value: 'M', help: 'of a ticket: what the player writes' },
@@ -51,12 +56,14 @@ export const sendCommand: Command = {
   },
   examples: [
     ['send --ticket --category payment_lockout --message "charged twice" --player p-1001 --on-call 03', 'a ticket whose SMS is never confirmed: email follows'],
+    ['send --demo seller-order', 'an order that waits for its seller: an email, then a text once the shop was asked'],
     ['send --purpose game-support-urgent --ref oncall --sms +12025550101 --email a@example.com --consent sms:on_call_duty --consent email:on_call_duty --var category=outage', 'a notification of your own'],
     ['cat body.json | npx tocsin send --json-file - --idempotency-key order-4711', 'the whole body from a program'],
   ],
   run: async (input, io) => {
     const config = readCliConfig(io.env);
-    const request = sendRequest(input, await fileText(input, io), Date.now());
+    const demo = input.text('demo') === undefined ? null : await demoOf(input, config, Date.now());
+    const request = demo?.request ?? sendRequest(input, await fileText(input, io), Date.now());
     const access = readIntakeAccess(io.env, config, { url: input.text('url'), apiKey: input.text('api-key') });
     if (request.needsKey && access.apiKey === null) {
       throw new Refusal('POST /notifications needs an API key', { code: 'no_api_key', field: '--api-key', cure: 'make one with `npx tocsin key create --label …` and give it as TOCSIN_API_KEY' });
@@ -65,7 +72,7 @@ export const sendCommand: Command = {
     if (!/^[\x21-\x7e]{1,255}$/.test(input.text('idempotency-key') ?? 'new')) throw new UsageError('--idempotency-key must be 1 to 255 printable ASCII characters without spaces', '--idempotency-key');
     const idempotencyKey = input.text('idempotency-key') ?? `cli-${randomUUID()}`;
     const receipt = await postToIntake(`${access.url}${request.path}`, { body: request.body, idempotencyKey, apiKey: request.needsKey ? access.apiKey : null });
-    io.out.write(input.json ? `${JSON.stringify({ ...receipt, idempotency_key: idempotencyKey })}\n` : receiptText(receipt, idempotencyKey));
+    io.out.write(input.json ? `${JSON.stringify({ ...receipt, idempotency_key: idempotencyKey })}\n` : receiptText(receipt, { idempotencyKey, hints: demo?.hints }));
     return 0;
   },
 };

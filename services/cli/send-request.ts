@@ -36,6 +36,7 @@ const notificationFrom = (input: Input, now: number): SendRequest => ({
       locale: input.text('locale') ?? 'en', consent: consentOf(input.list('consent')),
     }),
     subject: input.text('subject'), variables: variablesOf(input.list('var')), expires_at: expiryOf(input.text('expires-in'), now),
+    precondition_url: input.text('precondition-url'),
   }),
 });
 
@@ -48,7 +49,7 @@ const ticketFrom = (input: Input): SendRequest => ({
   }),
 });
 
-const NOTIFICATION_ONLY = ['purpose', 'ref', 'sms', 'email', 'subject', 'expires-in'];
+const NOTIFICATION_ONLY = ['purpose', 'ref', 'sms', 'email', 'subject', 'expires-in', 'precondition-url'];
 const TICKET_ONLY = ['category', 'message', 'player', 'on-call'];
 
 const refuseStrays = (input: Input, strays: string[], why: string): void => {

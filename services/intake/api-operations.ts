@@ -39,7 +39,7 @@ const REASON_EXAMPLE = { reason: 'taken', actor: 'jane.d' };
 
 const notifications = (): Operation[] => [{
   method: 'post', path: '/notifications', id: 'sendNotification', group: 'Notifications', needsKey: true, summary: 'Hand over a notification',
-  description: 'Written to the ledger before the answer. No provider is called meanwhile; the channels of the purpose\'s policy are tried one by one.',
+  description: 'Written to the ledger before the answer. No provider is called meanwhile; the channels of the purpose\'s policy are tried one by one. Where the policy asks the origin system whether a notice is still needed, `precondition_url` says where.',
   parameters: [idempotencyKey(true)], body: { schema: notificationSchema, cures: NOTIFICATION_CURES, example: example.NOTIFICATION_BODY },
   answers: {
     202: { description: 'Accepted.', schema: answers.receipt, example: example.RECEIPT },
@@ -47,7 +47,7 @@ const notifications = (): Operation[] => [{
   },
   problems: {
     ...BODY, 400: [...BODY[400], 'idempotency_key_required', 'idempotency_key_invalid', 'no_address'], 409: ['idempotency_key_reused'],
-    422: ['unknown_purpose', 'unknown_variable', 'not_renderable', 'expiry_too_short', 'expiry_too_long', 'artifacts_not_supported', 'precondition_not_supported'],
+    422: ['unknown_purpose', 'unknown_variable', 'not_renderable', 'expiry_too_short', 'expiry_too_long', 'artifacts_not_supported', 'precondition_not_supported', 'precondition_url_not_allowed'],
   },
 }, {
   method: 'get', path: '/notifications', id: 'readFeed', group: 'Notifications', needsKey: true, summary: 'The change feed',

@@ -56,7 +56,7 @@ export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeS
   addHealthRoutes(app, engine);
   addTicketRoutes(app, { engine, roster, dashboardUrl: dashboardUrl.replace(/\/+$/, ''), site, demo: config.demo, ticketsPerMinute: config.ticketsPerMinute, log });
   addReceiptRoutes(app, { engine, site });
-  addNotificationRoutes(app, { engine, site });
+  addNotificationRoutes(app, { engine, site, preconditionOrigins: config.preconditionOrigins ?? [] });
   addDocsRoutes(app, { site, roster, demo: config.demo });
   app.use(() => { throw notFound(); });
   app.use(errorHandler(site, log));

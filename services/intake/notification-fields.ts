@@ -13,6 +13,8 @@ export interface NotificationFields {
   recipient: { ref: string; sms: string | null; email: string | null; region: string; locale: string; timeZone: string | null; consent: ConsentReference[] };
   variables: Record<string, string>;
   expiresAt: number | null;
+  /** Absent where none was given, so that requests of before it existed stay the same request. */
+  preconditionUrl?: string;
 }
 
 const BASIS = '[a-z][a-z0-9_]{0,63}';
@@ -52,7 +54,7 @@ export const notificationSchema = z.strictObject({
   variables: z.record(z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'has a name that cannot be'), freeText(20_000)).default({}),
   artifacts: z.array(z.unknown()).default([]),
   expires_at: z.iso.datetime({ offset: true, error: 'is not an instant with its offset' }).nullish(),
-  precondition_url: z.string().nullish(),
+  precondition_url: z.string().max(2_000, 'has more than 2,000 characters').nullish(),
 });
 
 export const NOTIFICATION_CURES: Cures = {
@@ -71,6 +73,7 @@ export const NOTIFICATION_CURES: Cures = {
   'variables.*': 'give a text of at most 20,000 characters, under a name of letters, digits and underscores',
   artifacts: 'give a list, or leave it out',
   expires_at: 'write it as 2026-11-29T18:30:00Z or with an offset, or leave it out',
+  precondition_url: 'give an https URL of an origin that may be asked, or leave it out',
 };
 
 const unsupported = (field: string, code: string): Problem =>
@@ -97,7 +100,6 @@ const sorted = (consents: ConsentReference[]): ConsentReference[] => {
 export const readNotificationFields = (body: unknown, now: number): NotificationFields => {
   const { recipient, ...read } = readFields(notificationSchema, body, NOTIFICATION_CURES);
   if (read.artifacts.length > 0) throw unsupported('artifacts', 'artifacts_not_supported');
-  if (read.precondition_url) throw unsupported('precondition_url', 'precondition_not_supported');
   const sms = recipient.sms ?? null;
   const email = recipient.email ?? null;
   if (sms === null && email === null) throw faultyFields([{ field: 'recipient', problem: 'has no address', cure: 'give sms, email or both' }], 'no_address');
@@ -106,5 +108,6 @@ export const readNotificationFields = (body: unknown, now: number): Notification
     recipient: { ref: recipient.ref, sms, email, region: recipient.region, locale: recipient.locale, timeZone: recipient.time_zone ?? null, consent: sorted(recipient.consent) },
     variables: { ...read.variables, ...(read.subject ? { subject: read.subject } : {}) },
     expiresAt: expiryOf(read.expires_at, now),
+    ...(read.precondition_url ? { preconditionUrl: read.precondition_url } : {}),
   };
 };

@@ -7,6 +7,7 @@ import { apiKeyOf } from './api-key-auth.ts';
 import { keyHeader, storedKey } from './idempotency-key.ts';
 import { readNotificationFields } from './notification-fields.ts';
 import { refuseUndeclared } from './declared-variables.ts';
+import { refusePrecondition } from './precondition-field.ts';
 import type { Site } from './page.ts';
 import { Problem, faultyFields } from './problem.ts';
 
@@ -28,16 +29,17 @@ const replayed = async (engine: Engine, eventId: string): Promise<Receipt> => {
 const keyMissing = () => faultyFields([{ field: 'Idempotency-Key', problem: 'is missing', cure: 'send a header of 1 to 200 visible ASCII characters, such as a UUID, and the same one when you try again' }], 'idempotency_key_required');
 
 /** `POST /notifications`: accepts an intent; the same key and body again are the same notification. */
-export const postNotification = (engine: Engine, site: Site): RequestHandler => async (request, response) => {
+export const postNotification = (engine: Engine, { site, preconditionOrigins }: { site: Site; preconditionOrigins: readonly string[] }): RequestHandler => async (request, response) => {
   const { id: keyId, tenant } = apiKeyOf(response);
   const key = keyHeader(request);
   if (key === null) throw keyMissing();
   const fields = readNotificationFields(request.body, engine.now());
   const idempotencyKey = storedKey(engine.ring, tenant, key);
   await refuseUndeclared(engine, fields, { tenant, idempotencyKey });
+  await refusePrecondition(engine, fields, { tenant, idempotencyKey, origins: preconditionOrigins });
   const outcome = await acceptNotification(engine, {
     tenant, idempotencyKey, fingerprintOf: fields, purpose: fields.purpose, recipient: fields.recipient, variables: () => fields.variables,
-    expiresAt: fields.expiresAt, artifacts: [], requestId: String(request.id), actor: `key:${keyId}`, ticket: null,
+    expiresAt: fields.expiresAt, artifacts: [], preconditionUrl: fields.preconditionUrl ?? null, requestId: String(request.id), actor: `key:${keyId}`, ticket: null,
   });
   response.set('Cache-Control', 'no-store');
   switch (outcome.kind) {

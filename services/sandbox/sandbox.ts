@@ -14,6 +14,9 @@ import { DEFAULT_SCHEDULE } from './memorable.ts';
 import type { Schedule } from './memorable.ts';
 import { createOutages } from './outage.ts';
 import type { OutageKind, Port } from './outage.ts';
+import { createOriginApi } from './origin-api.ts';
+import { startOrigin } from './origin.ts';
+import type { OriginStandIn } from './origin.ts';
 import type { Provider, TwilioAccount } from './provider.ts';
 import { openReceiptLog } from './receipt-log.ts';
 import { createScenarioBook } from './scenario-book.ts';
@@ -33,6 +36,9 @@ export interface SandboxSettings extends TwilioAccount {
   /** 0 = any free port. */
   httpPort: number;
   smtpPort: number;
+  /** Of the shop's stand-in; left out, there is none. */
+  originPort?: number | undefined;
+  preconditionSecret?: string | undefined;
   /** Default 127.0.0.1. */
   host?: string | undefined;
   /** JSON lines, flushed before anything is answered; an existing file is continued. */
@@ -45,6 +51,8 @@ export interface SandboxSettings extends TwilioAccount {
 export interface RunningSandbox {
   httpUrl: string;
   smtpUrl: string;
+  /** The shop that is asked whether an order still waits; null where there is none. */
+  origin: OriginStandIn | null;
   /** Accepted messages, newest first. */
   messages(filter?: MessageFilter): MessageView[];
   /** Submissions that were not accepted, newest first. */
@@ -89,7 +97,7 @@ const portFor = (server: NetServer, host: string, dropConnections: () => void): 
   };
 };
 
-const createApp = (provider: Provider, settings: SandboxSettings): express.Express => {
+const createApp = (provider: Provider, settings: SandboxSettings, origin: OriginStandIn | null): express.Express => {
   const { inbox, now } = provider;
   const app = express();
   app.disable('x-powered-by');
@@ -112,11 +120,12 @@ const createApp = (provider: Provider, settings: SandboxSettings): express.Expre
   app.get('/healthz', (_request, response) => {
     response.json({ ok: true });
   });
+  if (origin) app.use(createOriginApi(origin));
   app.use(createControlApi(provider));
   return app;
 };
 
-const handleOf = (provider: Provider): Omit<RunningSandbox, 'httpUrl' | 'smtpUrl' | 'close'> => {
+const handleOf = (provider: Provider): Omit<RunningSandbox, 'httpUrl' | 'smtpUrl' | 'origin' | 'close'> => {
   const { inbox, book, outages, now } = provider;
   return {
     messages: (filter = {}) => viewsOf('accepted', inbox, filter, now()),
@@ -158,11 +167,16 @@ export const startSandbox = async (settings: SandboxSettings): Promise<RunningSa
   const provider: Provider = { inbox, book: createScenarioBook({ ...DEFAULT_SCHEDULE, ...settings.schedule }), outages, now: settings.now ?? Date.now };
   const smtp = createSmtpProvider(provider);
   const emailPort = portFor(smtp.server.server, host, dropSmtp);
-  http.on('request', createApp(provider, settings));
+  const { originPort, preconditionSecret: secret = DEFAULTS.preconditionSecret, now } = settings;
+  const origin = originPort === undefined ? null : await startOrigin({ port: originPort, host, secret, ...(now ? { now } : {}) }).catch(async (reason: unknown) => {
+    await log.close();
+    throw reason;
+  });
+  http.on('request', createApp(provider, settings, origin));
 
   const close = async (): Promise<void> => {
     outages.stop();
-    await Promise.all([closeServer(http, dropHttp), closeServer(smtp.server.server, dropSmtp)]);
+    await Promise.all([closeServer(http, dropHttp), closeServer(smtp.server.server, dropSmtp), origin?.close()]);
     await log.close();
   };
   try {
@@ -173,5 +187,5 @@ export const startSandbox = async (settings: SandboxSettings): Promise<RunningSa
     throw reason;
   }
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return { ...handleOf(provider), httpUrl: `http://${shown}:${portOf(http)}`, smtpUrl: `smtp://${shown}:${portOf(smtp.server.server)}`, close };
+  return { ...handleOf(provider), origin, httpUrl: `http://${shown}:${portOf(http)}`, smtpUrl: `smtp://${shown}:${portOf(smtp.server.server)}`, close };
 };

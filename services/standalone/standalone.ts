@@ -25,8 +25,9 @@ import { startCoordinator } from '../coordinator/coordinator.ts';
 import { startDashboard } from '../dashboard/dashboard.ts';
 import { startDelivery } from '../delivery/delivery.ts';
 import { startIntake } from '../intake/intake.ts';
+import type { OriginStandIn } from '../sandbox/origin.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
-import { ensureDataDir, keptSecret, makePassword, removeStandaloneFile, writeStandaloneFile } from './data-dir.ts';
+import { ensureDataDir, keptSecret, makePassword, removeStandaloneFile, writePrivately, writeStandaloneFile } from './data-dir.ts';
 import type { StandaloneFile } from './data-dir.ts';
 import { createClosers } from './closers.ts';
 import { keepPostgres } from './keep-postgres.ts';
@@ -47,7 +48,7 @@ const apiKeyFor = async (runtime: Runtime, dataDir: string): Promise<string> => 
 const preflight = (env: Environment, config: StandaloneConfig): void => {
   const stand: Environment = {
     TWILIO_FROM: '+12025550100', MAIL_FROM: 'tocsin@example.com', TOCSIN_KEYS: 'k0:', OPERATOR_PASSWORD: 'not-yet-made', TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
-    TWILIO_AUTH_TOKEN: 'none', SMTP_URL: 'smtp://127.0.0.1',
+    TWILIO_AUTH_TOKEN: 'none', SMTP_URL: 'smtp://127.0.0.1', TWILIO_BASE_URL: 'http://127.0.0.1',
     SINCH_BASE_URL: 'http://127.0.0.1', SINCH_PLAN_ID: 'none', SINCH_TOKEN: 'none', SINCH_FROM: '+12025550100', RESEND_BASE_URL: 'http://127.0.0.1', RESEND_API_KEY: 'none', ...given(env), DATABASE_URL: config.databaseUrl ?? 'postgres://embedded', LOG_LEVEL: config.logLevel,
   };
   const { policyDir, templateDir } = readEngineConfig(stand);
@@ -75,14 +76,27 @@ const keysFor = async (config: StandaloneConfig, databaseUrl: string): Promise<s
   return generateKeyRingText();
 });
 
+interface SandboxFound { httpUrl: string; smtpUrl: string; account: SandboxConfig; origin: OriginStandIn | null }
+
+/** The sandbox's shop may be asked too, unless a provider or an origin of one's own is named: a real message must not depend on a stand-in. */
+const sandboxOrigin = async (env: Environment, config: StandaloneConfig, { account, origin }: SandboxFound): Promise<Environment> => {
+  const own = given(env);
+  const named = ['PRECONDITION_ORIGINS', 'TWILIO_BASE_URL', 'SINCH_BASE_URL', 'RESEND_BASE_URL', 'SMTP_URL'].some((name) => own[name] !== undefined);
+  if (origin === null || named) return {};
+  const path = join(config.dataDir, 'sandbox-origin.pem');
+  await writePrivately(path, origin.certificate);
+  return { PRECONDITION_ORIGINS: origin.url, PRECONDITION_SECRET: account.preconditionSecret, PRECONDITION_CA: path, PRECONDITION_LOOPBACK: '1' };
+};
+
 /** Fills in what a newcomer need not know: keys, demo mode, and the sandbox as provider unless another one is named. */
-const fillIn = async (env: Environment, config: StandaloneConfig, found: { databaseUrl: string; sandbox: { httpUrl: string; smtpUrl: string; account: SandboxConfig }; dashboardPort: string }): Promise<Environment> => ({
+const fillIn = async (env: Environment, config: StandaloneConfig, found: { databaseUrl: string; sandbox: SandboxFound; dashboardPort: string }): Promise<Environment> => ({
   TOCSIN_DEMO: '1', TWILIO_FROM: '+12025550100', MAIL_FROM: 'Tocsin <tocsin@example.com>',
   TWILIO_BASE_URL: found.sandbox.httpUrl, TWILIO_ACCOUNT_SID: found.sandbox.account.accountSid, TWILIO_AUTH_TOKEN: found.sandbox.account.authToken, SMTP_URL: found.sandbox.smtpUrl,
   SINCH_BASE_URL: found.sandbox.httpUrl, SINCH_PLAN_ID: found.sandbox.account.sinchPlanId, SINCH_TOKEN: found.sandbox.account.sinchToken, SINCH_FROM: '+12025550100',
   RESEND_BASE_URL: found.sandbox.httpUrl, RESEND_API_KEY: found.sandbox.account.resendApiKey,
   ...(given(env)['TOCSIN_KEYS'] === undefined ? { TOCSIN_KEYS: await keysFor(config, found.databaseUrl) } : {}),
   OPERATOR_PASSWORD: await keptSecret(config.dataDir, 'operator-password', makePassword),
+  ...(await sandboxOrigin(env, config, found.sandbox)),
   ...given(env),
   DATABASE_URL: found.databaseUrl, LOG_LEVEL: config.logLevel, DASHBOARD_PORT: found.dashboardPort,
 });
@@ -114,7 +128,7 @@ const startAll = async (env: Environment, config: StandaloneConfig, { say, close
   await migrate(databaseUrl, { onApplied: (name) => say(`migrated: ${name}`), beforeCommit: () => faultPoint('mid-migration') });
   if (config.redisUrl === undefined) await migrateQueueSchema(databaseUrl, APP_ROLE);
   const dashboardPort = await freePortWhereZero(env['DASHBOARD_PORT'] || '3001');
-  const full = await fillIn(env, config, { databaseUrl, dashboardPort, sandbox: { httpUrl: sandbox.httpUrl, smtpUrl: sandbox.smtpUrl, account: sandboxConfig } });
+  const full = await fillIn(env, config, { databaseUrl, dashboardPort, sandbox: { httpUrl: sandbox.httpUrl, smtpUrl: sandbox.smtpUrl, account: sandboxConfig, origin: sandbox.origin } });
   const engineConfig = readEngineConfig(full);
   const runtime = await openRuntime({ ...engineConfig, killAt: undefined }, 'standalone');
   closers.add(() => runtime.close());

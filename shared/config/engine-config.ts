@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import type { Environment } from './environment.ts';
 import { readVariables } from './environment.ts';
+import type { PreconditionConfig } from './precondition-config.ts';
+import { readPreconditionConfig } from './precondition-config.ts';
 
 /** The adapter that carries each channel. */
 export interface TransportNames { sms: 'twilio' | 'sinch'; email: 'smtp' | 'resend' }
@@ -20,6 +22,8 @@ export interface EngineConfig {
   submitStartWithinMs: number;
   providerTimeoutMs: number;
   killAt: string | undefined;
+  /** Null where no origin system is asked. */
+  precondition: PreconditionConfig | null;
 }
 
 const shipped = (folder: string): string => fileURLToPath(new URL(`../../${folder}`, import.meta.url));
@@ -47,6 +51,7 @@ export const readEngineConfig = (env: Environment): EngineConfig => {
     sender: { sms: readSmsSender(env, transports), email: read.MAIL_FROM }, transports,
     dashboardUrl: read.TOCSIN_DASHBOARD_URL ?? `http://${read.HOST}:${read.DASHBOARD_PORT}`,
     submitStartWithinMs: read.SUBMIT_START_WITHIN_MS, providerTimeoutMs: read.PROVIDER_TIMEOUT_MS, killAt: read.TOCSIN_KILL_AT,
+    precondition: readPreconditionConfig(env),
   };
 };
 

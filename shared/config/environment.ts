@@ -55,6 +55,10 @@ export const VARIABLES = {
   MAIL_FROM: z.string().regex(/@/, 'must be an address'),
   PROVIDER_TIMEOUT_MS: whole(500).default(10_000),
   SUBMIT_START_WITHIN_MS: whole(100).default(2_000),
+  PRECONDITION_ORIGINS: z.string().min(1).optional(),
+  PRECONDITION_SECRET: z.string().min(1).optional(),
+  PRECONDITION_CA: z.string().min(1).optional(),
+  PRECONDITION_LOOPBACK: flag.default(false),
 } as const;
 
 export type VariableName = keyof typeof VARIABLES;

@@ -1,5 +1,6 @@
 import type { Environment } from './environment.ts';
 import { readVariables } from './environment.ts';
+import { readPreconditionConfig } from './precondition-config.ts';
 
 export interface IntakeConfig {
   host: string;
@@ -9,6 +10,8 @@ export interface IntakeConfig {
   demo: boolean;
   trustProxy: number;
   ticketsPerMinute: { address: number; player: number };
+  /** Where a `precondition_url` may point; absent where none may be given. */
+  preconditionOrigins?: readonly string[];
 }
 
 /** Reads the intake's settings. @throws ConfigurationError. */
@@ -17,6 +20,7 @@ export const readIntakeConfig = (env: Environment): IntakeConfig => {
   return {
     host: read.HOST, port: read.INTAKE_PORT, publicUrl: read.TOCSIN_PUBLIC_URL ?? null, demo: read.TOCSIN_DEMO, trustProxy: read.TOCSIN_TRUST_PROXY,
     ticketsPerMinute: { address: read.TICKETS_PER_MINUTE_PER_ADDRESS, player: read.TICKETS_PER_MINUTE_PER_PLAYER },
+    preconditionOrigins: readPreconditionConfig(env)?.origins ?? [],
   };
 };
 

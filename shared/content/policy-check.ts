@@ -1,4 +1,5 @@
 import type { PolicySource } from './policy-file.ts';
+import { checkPrecondition } from './precondition-check.ts';
 
 export interface SourceProblem { path: (string | number)[]; problem: string }
 
@@ -22,6 +23,7 @@ const checkStep = (source: PolicySource, index: number): [keyof StepSource, stri
   const reserves = source.steps.slice(index + 1).reduce((sum, later) => sum + later.reserve, 0);
   if (step.decide_within >= source.expires_after) found.push(['decide_within', 'is not shorter than expires_after; shorten it or let the notification live longer']);
   if (step.transport_retry.cap < step.transport_retry.base) found.push(['transport_retry', 'has a cap below its base; raise the cap']);
+  found.push(...checkPrecondition(source, index));
   if (source.strategy === 'all') return found;
   if (!isLast && step.escalate_when === undefined) {
     found.push(['escalate_when', 'is missing; state in which of pending, accepted, unknown, failed the next step may start']);

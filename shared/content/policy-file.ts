@@ -30,6 +30,8 @@ const stepSchema = z.strictObject({
   transport_retry: z.strictObject({ max_submissions: z.int().min(1).max(100), base: durationField, cap: durationField }),
   submit_limit: durationField,
   requeue_after: durationField,
+  precondition: z.boolean().default(false),
+  on_precondition_error: z.enum(['send', 'hold']).optional(),
 });
 
 const policySchema = z.strictObject({
@@ -48,6 +50,7 @@ const policySchema = z.strictObject({
     variables: z.enum(['submitted', 'settled', 'retention']).default(DEFAULT_PAYLOAD_TERMS.variables),
     addresses: z.enum(['retry_window', 'retention']).default(DEFAULT_PAYLOAD_TERMS.addresses),
     retry_window: durationField.default(DEFAULT_PAYLOAD_TERMS.retryWindowMs),
+    after_settling: z.enum(['retry', 'nothing']).optional(),
   }).optional(),
   steps: z.array(stepSchema).min(1, 'must have at least one step'),
 });
@@ -73,6 +76,8 @@ const stepOf = (step: PolicySource['steps'][number]): PolicyStep => ({
   transportRetry: { maxSubmissions: step.transport_retry.max_submissions, baseMs: step.transport_retry.base, capMs: step.transport_retry.cap },
   submitLimitMs: step.submit_limit,
   requeueAfterMs: step.requeue_after,
+  // Left out where nothing is asked: a default written in would change the content of versions that were published before.
+  ...(step.precondition ? { precondition: step.on_precondition_error ?? 'send' } : {}),
 });
 
 const policyOf = (purpose: string, version: number, source: PolicySource): Policy => ({
@@ -88,7 +93,7 @@ const policyOf = (purpose: string, version: number, source: PolicySource): Polic
   reconcileCapMs: source.reconcile_cap,
   retentionMs: source.retention,
   // Left out where the file leaves it out: a default written in would change the content of versions that were published before.
-  ...(source.payload === undefined ? {} : { payload: { variables: source.payload.variables, addresses: source.payload.addresses, retryWindowMs: source.payload.retry_window } }),
+  ...(source.payload === undefined ? {} : { payload: { variables: source.payload.variables, addresses: source.payload.addresses, retryWindowMs: source.payload.retry_window, ...(source.payload.after_settling === 'nothing' ? { afterSettling: 'nothing' } : {}) } }),
   steps: source.steps.map(stepOf),
 });
 

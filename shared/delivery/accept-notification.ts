@@ -4,6 +4,7 @@ import { findRenderProblem } from '../content/render-attempt.ts';
 import type { ReasonCode } from '../domain/reasons.ts';
 import { decide } from '../domain/decide.ts';
 import { shortestExpiryMs } from '../domain/lifecycle.ts';
+import { preconditionRule } from '../domain/precondition.ts';
 import { emptyState } from '../domain/state.ts';
 import type { PublicStatus } from '../domain/words.ts';
 import { publicStatus } from '../domain/status.ts';
@@ -22,6 +23,7 @@ import { partVariables, renderFor, sealPart } from './payload.ts';
 import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
 import { logDecision } from './log-decision.ts';
+import { passOnQuestion } from './pass-on-question.ts';
 import { addressPrint, eligibilityOf } from './suppression.ts';
 
 /** A consent or lawful basis under which a channel may be used, and where its record is kept. */
@@ -49,6 +51,8 @@ export interface AcceptRequest {
   variables: (eventId: EventId) => Record<string, string>;
   expiresAt: number | null;
   artifacts: string[];
+  /** Where the origin system is asked, checked; absent or null where it is not. Counts only where the policy asks. */
+  preconditionUrl?: string | null;
   requestId: string;
   actor: string;
   ticket: TicketRecordRequest | null;
@@ -111,6 +115,8 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   const { secret, plain } = partVariables(request.variables(eventId), bound);
   const variables = sealPart(engine.ring, eventId, 'variables', plain);
   const secrets = Object.keys(secret).length === 0 ? null : sealPart(engine.ring, eventId, 'secrets', { values: secret, salt: engine.mint.salt() } satisfies Secrets);
+  const rule = request.preconditionUrl ? preconditionRule(policy) : null;
+  const precondition = rule === null ? null : sealPart(engine.ring, eventId, 'precondition', { url: request.preconditionUrl });
   const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', addresses);
   const templateVersions = policy.steps.map((step, index) => ({ step: index, template: step.template, version: step.templateVersion }));
   // Only a basis that the policy itself names stands in clear: any other counts for nothing, and is the caller's own text.
@@ -129,7 +135,8 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     {
       kind: 'accept', intent: {
         region: recipient.region, requestedAt: now, expiresAt: request.expiresAt, barred: barredChannels(request, bound), recipientCommitment: commitment,
-        payloadParts: secrets ? ['secrets', 'variables', 'addresses'] : ['variables', 'addresses'],
+        payloadParts: [...(secrets ? ['secrets'] as const : []), 'variables', 'addresses', ...(precondition ? ['precondition'] as const : [])],
+        ...(rule === null ? {} : { onPreconditionError: rule }),
       },
     },
     loaded.state,
@@ -147,7 +154,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     tenant: request.tenant, idempotencyKey: request.idempotencyKey, requestFingerprint, purpose: policy.purpose, policyVersion: policy.version,
     templateVersions, region: recipient.region, locale: recipient.locale, urgency: policy.urgency, classification: policy.classification,
     requestedAt: now, expiresAt, retentionUntil: now + policy.retentionMs, recipientCommitment: commitment, consentReferences,
-    artifactReferences: request.artifacts, requestId: request.requestId, intent, intentHash, variables, secrets, presumed: suppressed,
+    artifactReferences: request.artifacts, requestId: request.requestId, intent, intentHash, variables, secrets, precondition, presumed: suppressed,
     recipient: { ...sealedRecipient, referencePrint: fingerprint(engine.ring, 'recipient-ref', recipient.ref), smsPrint: print('sms', recipient.sms), emailPrint: print('email', recipient.email) },
     ticket: request.ticket && {
       ...sealPart(engine.ring, eventId, 'ticket', request.ticket.sealed), category: request.ticket.category, region: request.ticket.region, locale: request.ticket.locale,
@@ -202,6 +209,7 @@ const accept = async (engine: Engine, request: AcceptRequest): Promise<AcceptOut
   logDecision(engine.log, decision);
   countDecision(engine.metrics, decision);
   if (decision.requests.some((one) => one.kind === 'enqueue')) engine.onEnqueued();
+  passOnQuestion(engine, decision);
   return { kind: 'accepted', eventId, status: publicStatus(decision.state), reason: decision.state.rejected, receivedAt: now };
 };
 

@@ -10,6 +10,7 @@ import { faultPoint } from '../telemetry/fault-points.ts';
 import { countDecision } from './count-decision.ts';
 import type { Engine } from './engine.ts';
 import { logDecision, logProviders } from './log-decision.ts';
+import { passOnQuestion } from './pass-on-question.ts';
 import { renderFor } from './payload.ts';
 import { afterReload, noteLostRace, noteReload } from './reload.ts';
 import type { LostRace } from './reload.ts';
@@ -66,6 +67,7 @@ export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command
   logProviders(engine.log, decision);
   countDecision(engine.metrics, decision);
   if (decision.requests.some((request) => request.kind === 'enqueue')) engine.onEnqueued();
+  passOnQuestion(engine, decision);
   return { kind: 'appended', before: loaded.state, decision, after: loadedAfter(loaded, decision, append) };
 };
 

@@ -18,6 +18,9 @@ import type { VersionStore } from './versions.ts';
 /** What must not be guessed: production draws it from the system's randomness, a simulation from its seed. */
 export interface Mint { eventId: (now: number) => EventId; salt: () => string }
 
+/** A question to an origin system that was just committed; its answer is waited for until `askedUntil`. */
+export interface AskedOrigin { eventId: EventId; askedUntil: number; wanted: 'claim' | 'submission' }
+
 /** What the use cases work with. One per process. */
 export interface Engine {
   /** For reads outside the use cases. */
@@ -46,6 +49,8 @@ export interface Engine {
   metrics: Metrics;
   /** Called after a commit that wrote outbox rows. */
   onEnqueued: () => void;
+  /** Called after a commit that asks an origin system; where nobody asks, the question lapses as an error. */
+  onAsked: (question: AskedOrigin) => void;
 }
 
 export interface EngineSettings {
@@ -58,6 +63,7 @@ export interface EngineSettings {
   monotonic?: () => number;
   random?: () => number;
   onEnqueued?: () => void;
+  onAsked?: (question: AskedOrigin) => void;
   /** Postgres on `db` where none is given; so the versions. */
   ledger?: LedgerPort;
   versions?: VersionStore;
@@ -90,5 +96,6 @@ export const createEngine = (settings: EngineSettings): Engine => {
     accept: ledger.accept,
     versions: settings.versions ?? createVersionStore(settings.db, monotonic),
     onEnqueued: settings.onEnqueued ?? (() => undefined),
+    onAsked: settings.onAsked ?? (() => undefined),
   };
 };

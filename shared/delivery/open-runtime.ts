@@ -19,9 +19,11 @@ import { watchOldestDue } from './watch-oldest-due.ts';
 import { processMetrics, tellBuild } from '../telemetry/metrics.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { carriersFor } from '../transports/carriers.ts';
+import { createOriginClient } from '../transports/origin/client.ts';
 import { refuseWrongKeys } from './check-keys.ts';
 import { createEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
+import { createOriginDesk } from './origin-desk.ts';
 import { createRelay } from './relay.ts';
 import type { Relay } from './relay.ts';
 
@@ -96,11 +98,13 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
     watchOldestDue(processMetrics, db, clock.now);
     const ledger = createPostgresLedger(db);
     const relay = createRelay({ ledger, queue, now: clock.now, log });
-    const engine = createEngine({ db, ledger, ring, carriers: carriersFor(config.transports), sender: config.sender, log, now: clock.now, onEnqueued: () => relay.wake() });
+    const engine = createEngine({ db, ledger, ring, carriers: carriersFor(config.transports), sender: config.sender, log, now: clock.now, onEnqueued: () => relay.wake(), onAsked: (question) => desk.ask(question) });
+    const desk = createOriginDesk({ engine, actor: service, client: config.precondition && createOriginClient({ ...config.precondition, now: clock.now }) });
     return {
       engine, queue, relay, log, actor: service,
       close: async () => {
         clearInterval(clockTimer);
+        await desk.close();
         await relay.close();
         await queue.close();
         await db.close();

@@ -15,6 +15,7 @@ import { withResolutions } from './dead-letters.ts';
 import { recordLookUp, recordStatus } from './observations.ts';
 import type { PreconditionAnswer } from './precondition.ts';
 import { isStillNeeded, recordPrecondition } from './precondition.ts';
+import type { PreconditionFault } from './reasons.ts';
 import { giveBackProbes } from './provider-trouble.ts';
 
 export type Command =
@@ -27,7 +28,7 @@ export type Command =
   | { kind: 'record_status'; attempt: AttemptKey; reading: StatusReading }
   | { kind: 'record_look_up'; attempt: AttemptKey; result: LookUpResult }
   /** What the origin system said to the question that is waited for until `askedUntil`. */
-  | { kind: 'record_precondition'; answer: PreconditionAnswer; askedUntil: number }
+  | { kind: 'record_precondition'; answer: PreconditionAnswer; askedUntil: number; fault?: PreconditionFault | undefined }
   | { kind: 'close'; reason: string }
   | { kind: 'pause'; reason: string }
   /**
@@ -60,7 +61,7 @@ const decideRules = (command: Command, state: NotificationState, input: Decision
       break;
     case 'start_submission':
       advance(work);
-      if (startRefusal(work.state, command.attempt, input.now) === null && isStillNeeded(work, 'submission')) startSubmission(work, command.attempt);
+      if (startRefusal(work.state, command.attempt, input.now) === null && isStillNeeded(work, 'submission', work.attempt(command.attempt).step)) startSubmission(work, command.attempt);
       return finish(work);
     case 'refuse_to_submit':
       advance(work);
@@ -79,7 +80,7 @@ const decideRules = (command: Command, state: NotificationState, input: Decision
       noteOptOut(work, command.attempt, command.result);
       break;
     case 'record_precondition':
-      recordPrecondition(work, command.answer, command.askedUntil);
+      recordPrecondition(work, command);
       break;
     case 'close':
       close(work, command.reason);

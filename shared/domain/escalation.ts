@@ -63,7 +63,7 @@ const atDeadline = (work: Work, found: AttemptState): void => {
     return;
   }
   if (needsLook && now < (attempt.lookUntil as Instant)) return;
-  if (isStillNeeded(work, 'claim')) claim(work, attempt, 'deadline', needsLook);
+  if (isStillNeeded(work, 'claim', nextWaiting(work))) claim(work, attempt, 'deadline', needsLook);
 };
 
 /**
@@ -73,10 +73,10 @@ const atDeadline = (work: Work, found: AttemptState): void => {
 export const escalate = (work: Work): void => {
   const attempt = currentAttempt(work.state);
   const mayClaim = attempt !== null && work.state.strategy === 'escalate' && failedFirsthand(attempt);
-  if (mayClaim && (wasBarred(attempt) || work.stepFor(attempt).escalateWhen.includes('failed')) && nextToStart(work) !== -1 && isStillNeeded(work, 'claim')) {
+  if (mayClaim && (wasBarred(attempt) || work.stepFor(attempt).escalateWhen.includes('failed')) && nextToStart(work) !== -1 && isStillNeeded(work, 'claim', nextWaiting(work))) {
     claim(work, attempt, 'attempt_failed', false);
   }
-  if (attempt && work.state.strategy === 'escalate' && isStranded(work, attempt) && nextToStart(work) !== -1 && isStillNeeded(work, 'claim')) claim(work, attempt, 'provider_unavailable', false);
+  if (attempt && work.state.strategy === 'escalate' && isStranded(work, attempt) && nextToStart(work) !== -1 && isStillNeeded(work, 'claim', nextWaiting(work))) claim(work, attempt, 'provider_unavailable', false);
   passDeadlines(work);
 };
 

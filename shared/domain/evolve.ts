@@ -23,6 +23,7 @@ const startStep = (state: NotificationState, index: number): NotificationState =
 const payloadOf = (bound: PayloadBound | undefined): Pick<NotificationState, 'payload'> => (bound === undefined ? {} : {
   payload: {
     parts: bound.parts, variables: bound.variables, addresses: bound.addresses, retryWindowMs: bound.retry_window_ms, retentionUntil: bound.retention_until, destroyed: {},
+    ...(bound.after_settling === undefined ? {} : { afterSettling: bound.after_settling }),
   },
 });
 /** What was turned away at its submission for want of an answer is enqueued anew, unless the answer holds it. */
@@ -43,7 +44,9 @@ const evolveNotification = (state: NotificationState, at: Instant, t: Transition
       return {
         ...state, purpose: t.details.purpose, policyVersion: t.details.policy_version, strategy: t.details.strategy,
         requestedAt: t.details.requested_at, expiresAt: t.details.expires_at, reconcileUntil: t.details.reconcile_until,
-        precondition: t.details.on_precondition_error === undefined ? null : { onError: t.details.on_precondition_error, askedUntil: null, answer: null, validUntil: null, errors: 0 },
+        precondition: t.details.on_precondition_error === undefined ? null : {
+          onError: t.details.on_precondition_error, ...(t.details.precondition_steps ? { steps: t.details.precondition_steps } : {}), askedUntil: null, answer: null, validUntil: null, errors: 0,
+        },
         steps: t.details.steps.map((channel) => ({ channel, phase: 'waiting', reason: null })), ...payloadOf(t.details.payload),
       };
     case 'PolicyRejected':

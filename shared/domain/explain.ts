@@ -88,12 +88,17 @@ const tell = (t: Transition, moment: Moment): string | null => {
   }
 };
 
+/** Enqueued anew because the origin system answered, and not for want of a worker. */
+const isSetFree = ({ kind, at }: ExplainedEntry, all: readonly ExplainedEntry[]): boolean =>
+  kind === 'AttemptRequeued' && all.some((entry) => entry.kind === 'PreconditionAnswered' && entry.at === at);
+
 /** Entries that matter by their number: told once, where the first of them stands. */
 const tellCounted = (t: Transition, all: readonly ExplainedEntry[], told: Set<string>): string | null => {
   const key = attemptOf(t);
   if ((t.kind !== 'AttemptRequeued' && t.kind !== 'StatusReadFailed') || key === null || told.has(`${t.kind} ${key}`)) return null;
   told.add(`${t.kind} ${key}`);
-  const same = all.filter((entry) => entry.kind === t.kind && entry.details['attempt'] === key);
+  const same = all.filter((entry) => entry.kind === t.kind && entry.details['attempt'] === key && !isSetFree(entry, all));
+  if (same.length === 0) return null;
   const last = instant(same.at(-1)?.at ?? 0);
   if (t.kind === 'AttemptRequeued') return `${attemptName(key)} was put into its queue again ${same.length} time(s), since no worker had started it (last at ${last})`;
   return `${same.length} status read(s) of ${attemptName(key)} failed (last at ${last}; ${reasonText(t.details.reason)}); a failed read is no evidence and claims nothing`;

@@ -9,7 +9,7 @@ import type { ReasonCode } from './reasons.ts';
 import { endBarred, nextToStart, skipBarred } from './eligibility.ts';
 import { awaitsDeadline, escalate } from './escalation.ts';
 import { heedProviders } from './provider-trouble.ts';
-import { blockedUntil, lapsePrecondition } from './precondition.ts';
+import { blockedUntil, claimBlockedUntil, lapsePrecondition } from './precondition.ts';
 import { planStep, queueAttempt } from './plan-attempt.ts';
 import { outcomeUnknown } from './submissions.ts';
 import { lapse, mayResubmit, resubmitDue, takeBackQueued } from './resubmission.ts';
@@ -36,8 +36,19 @@ export interface Intent {
 /** What the entry says of the payload: the terms of its policy version, bound for life. */
 const payloadBound = (policy: Policy, { payloadParts, requestedAt }: Intent): Pick<Extract<Transition, { kind: 'NotificationAccepted' }>['details'], 'payload'> => {
   if (payloadParts === undefined) return {};
-  const { variables, addresses, retryWindowMs } = policy.payload ?? DEFAULT_PAYLOAD_TERMS;
-  return { payload: { parts: payloadParts, variables, addresses, retry_window_ms: retryWindowMs, retention_until: requestedAt + policy.retentionMs } };
+  const { variables, addresses, retryWindowMs, afterSettling } = policy.payload ?? DEFAULT_PAYLOAD_TERMS;
+  return {
+    payload: {
+      parts: payloadParts, variables, addresses, retry_window_ms: retryWindowMs, retention_until: requestedAt + policy.retentionMs,
+      ...(afterSettling === 'nothing' ? { after_settling: afterSettling } : {}),
+    },
+  };
+};
+
+/** Where the policy names steps to ask before, those; a policy that names none means all. */
+const preconditionSteps = (policy: Policy): { precondition_steps?: number[] } => {
+  const steps = policy.steps.flatMap((step, index) => (step.precondition === undefined ? [] : [index]));
+  return steps.length === 0 ? {} : { precondition_steps: steps };
 };
 
 /** The shortest expiry under which the policy's first step and the reserves of the later ones fit. */
@@ -58,7 +69,7 @@ export const accept = (work: Work, intent: Intent): void => {
     details: {
       ...common, strategy: policy.strategy, urgency: policy.urgency, region: intent.region,
       reconcile_until: expiresAt + policy.reconcileGraceMs, steps: policy.steps.map((step) => step.channel),
-      ...(intent.onPreconditionError === undefined ? {} : { on_precondition_error: intent.onPreconditionError }),
+      ...(intent.onPreconditionError === undefined ? {} : { on_precondition_error: intent.onPreconditionError, ...preconditionSteps(policy) }),
     },
   });
   policy.steps.forEach(({ channel }, step) => {
@@ -141,7 +152,7 @@ const isOver = (state: NotificationState): boolean => {
   if (!state.steps.some((step) => step.phase === 'waiting')) return true;
   const attempt = currentAttempt(state);
   // What waits may be claimed as soon as it is resumed.
-  if (state.paused || blockedUntil(state) !== null) return attempt?.state === 'delivered';
+  if (state.paused || claimBlockedUntil(state) !== null) return attempt?.state === 'delivered';
   return attempt !== null && (attempt.state === 'delivered' || hasFailed(attempt) || !awaitsDeadline(attempt));
 };
 
@@ -181,7 +192,7 @@ const actedOnAt = (state: NotificationState, attempt: AttemptState): (Instant | 
   attempt.state === 'planned' ? attempt.startsAt : null,
   attempt.state === 'queued' ? attempt.requeueAt : null,
   mayResubmit(state, attempt) ? attempt.resubmitAt : null,
-  awaitsDeadline(attempt) ? Math.max(attempt.lookUntil ?? attempt.decisionDeadlineAt, blockedUntil(state) ?? 0) : null,
+  awaitsDeadline(attempt) ? Math.max(attempt.lookUntil ?? attempt.decisionDeadlineAt, claimBlockedUntil(state) ?? 0) : null,
 ];
 
 /**

@@ -5,7 +5,7 @@ import type { Work } from './work.ts';
 import { retryRefusal } from './retry.ts';
 
 /** In the order in which an entry names them. */
-const PARTS: readonly PayloadPart[] = ['secrets', 'variables', 'addresses'];
+const PARTS: readonly PayloadPart[] = ['secrets', 'variables', 'addresses', 'precondition'];
 
 /** An operator could retry it now or, once it is resumed, later, whatever he takes upon himself. */
 const mayBeRetried = (state: NotificationState, attempt: AttemptState): boolean =>
@@ -17,6 +17,14 @@ const mayStillSubmit = (state: NotificationState): boolean =>
   || state.attempts.some((attempt) => isReconciling(attempt) || attempt.state === 'delivered' || mayBeRetried(state, attempt));
 
 /**
+ * A dead letter that may still ask for an operator, as far as the state tells: not once the workflow was closed, another channel was
+ * delivered, or a retry took its place. One that is held is none here: nothing can be sent for it.
+ */
+export const hasOpenDeadLetter = (state: NotificationState): boolean => !state.closed && !state.attempts.some((attempt) => attempt.state === 'delivered')
+  && state.attempts.some((attempt) => awaitsOperator(attempt) && !attempt.held
+    && !state.attempts.some((other) => other.channel === attempt.channel && other.sequence > attempt.sequence));
+
+/**
  * From when on no submission can be started, whatever is heard and whoever acts: an instant that may be past, or null where time
  * alone does not bring it. Nothing starts after a close, also not in place of a call that is under way: that one has its bytes, and
  * its answer ends the attempt. Short of a close, a call under way may still have to be repeated, and its answer is waited for, past
@@ -25,16 +33,9 @@ const mayStillSubmit = (state: NotificationState): boolean =>
 export const submissionsEndAt = (state: NotificationState): Instant | null => {
   if (state.rejected || state.closed) return state.requestedAt;
   if (state.attempts.some((attempt) => isUnsubmitted(attempt) || attempt.state === 'submitting')) return null;
+  if (state.payload?.afterSettling === 'nothing' && state.settledAt !== null && !hasOpenDeadLetter(state)) return state.requestedAt;
   return state.expired || !mayStillSubmit(state) ? state.requestedAt : state.expiresAt;
 };
-
-/**
- * A dead letter that may still ask for an operator, as far as the state tells: not once the workflow was closed, another channel was
- * delivered, or a retry took its place. One that is held is none here: nothing can be sent for it.
- */
-export const hasOpenDeadLetter = (state: NotificationState): boolean => !state.closed && !state.attempts.some((attempt) => attempt.state === 'delivered')
-  && state.attempts.some((attempt) => awaitsOperator(attempt) && !attempt.held
-    && !state.attempts.some((other) => other.channel === attempt.channel && other.sequence > attempt.sequence));
 
 const addressesKeptUntil = (state: NotificationState, payload: PayloadState): Instant | null => {
   if (state.settledAt === null) return null;
@@ -48,7 +49,7 @@ const addressesKeptUntil = (state: NotificationState, payload: PayloadState): In
 /** Until when its own terms keep a part; null where something else has to happen first. */
 const keptUntil = (state: NotificationState, payload: PayloadState, part: PayloadPart): Instant | null => {
   if (part === 'addresses') return addressesKeptUntil(state, payload);
-  if (part === 'secrets' || payload.variables === 'submitted') return state.requestedAt;
+  if (part === 'secrets' || part === 'precondition' || payload.variables === 'submitted') return state.requestedAt;
   return payload.variables === 'settled' ? state.settledAt : payload.retentionUntil;
 };
 

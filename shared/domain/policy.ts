@@ -31,6 +31,8 @@ export interface PolicyStep {
   transportRetry: TransportRetry;
   /** How long a submission may stay without an outcome before it is unknown; more than fence + request timeout. */
   submitLimitMs: number;
+  /** Whether the origin system is asked before this step is claimed or submitted, and what it means that it does not answer; absent: it is not. */
+  precondition?: 'send' | 'hold';
   /** First wait before a queued attempt without a started submission is enqueued again; doubled each time. */
   requeueAfterMs: number;
 }
@@ -46,6 +48,11 @@ export interface PayloadTerms {
   addresses: 'retry_window' | 'retention';
   /** From settling on. */
   retryWindowMs: number;
+  /**
+   * `nothing`: once settled without an open dead letter nothing is submitted any more, also not for an operator after a later bounce, so
+   * that secrets need not wait for expiry. `retry` where absent.
+   */
+  afterSettling?: 'retry' | 'nothing';
 }
 
 /** What holds where a policy says nothing of it. */

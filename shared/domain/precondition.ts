@@ -1,9 +1,14 @@
 import type { Instant } from './words.ts';
+import type { Policy } from './policy.ts';
 import type { NotificationState, PreconditionState } from './state.ts';
+import type { PreconditionFault } from './reasons.ts';
 import type { Work } from './work.ts';
 
 /** What the origin system said to "still needs action?"; `error` where it said nothing that can be understood, or nothing in time. */
 export type PreconditionAnswer = 'needed' | 'not_needed' | 'error';
+
+/** What a policy says to a question that brings no answer; null where it asks nothing. The steps that ask all say the same (policy-check). */
+export const preconditionRule = (policy: Policy): 'send' | 'hold' | null => policy.steps.find((step) => step.precondition !== undefined)?.precondition ?? null;
 
 /** How long a question is waited for, with the journey and the append: longer than its call may take. */
 const ANSWER_WITHIN_MS = 5_000;
@@ -17,12 +22,19 @@ export const blockedUntil = ({ precondition, closed, expired }: NotificationStat
   return precondition.askedUntil ?? (precondition.answer === 'error' && precondition.onError === 'hold' ? precondition.validUntil : null);
 };
 
+/** Whether the origin system is asked before that step. */
+const asksBefore = ({ precondition }: NotificationState, step: number): boolean => precondition !== null && (precondition.steps?.includes(step) ?? true);
+
+/** As `blockedUntil`, for a claim of the next step that waits. */
+export const claimBlockedUntil = (state: NotificationState): Instant | null =>
+  (asksBefore(state, state.steps.findIndex((step) => step.phase === 'waiting')) ? blockedUntil(state) : null);
+
 const stands = ({ validUntil }: PreconditionState, now: Instant): boolean => validUntil !== null && now < validUntil;
 
-/** Whether a claim or a submission may be made now; where no answer stands, the origin system is asked, and it may not. */
-export const isStillNeeded = (work: Work, wanted: 'claim' | 'submission'): boolean => {
+/** Whether a claim or a submission of that step may be made now; where no answer stands, the origin system is asked, and it may not. */
+export const isStillNeeded = (work: Work, wanted: 'claim' | 'submission', step: number): boolean => {
   const { precondition } = work.state;
-  if (precondition === null) return true;
+  if (precondition === null || !asksBefore(work.state, step)) return true;
   if (blockedUntil(work.state) !== null) return false;
   if (stands(precondition, work.input.now)) return true;
   work.emit({ kind: 'PreconditionAsked', details: { wanted, until: work.input.now + ANSWER_WITHIN_MS } });
@@ -36,10 +48,10 @@ const validUntil = ({ onError, errors }: PreconditionState, answer: Precondition
  * Records the answer to a question; one that comes after its time, or to another question, counts for nothing. *Not needed* closes
  * the notification, as the origin system itself could have done.
  */
-export const recordPrecondition = (work: Work, answer: PreconditionAnswer, askedUntil: Instant): void => {
+export const recordPrecondition = (work: Work, { answer, askedUntil, fault }: { answer: PreconditionAnswer; askedUntil: Instant; fault?: PreconditionFault | undefined }): void => {
   const { precondition } = work.state;
   if (precondition === null || precondition.askedUntil !== askedUntil || work.state.closed || work.state.settledAt !== null) return;
-  work.emit({ kind: 'PreconditionAnswered', details: { answer, valid_until: validUntil(precondition, answer, work.input.now), lapsed: false } });
+  work.emit({ kind: 'PreconditionAnswered', details: { answer, valid_until: validUntil(precondition, answer, work.input.now), lapsed: false, ...(fault === undefined ? {} : { reason: fault }) } });
 };
 
 /** A question that nobody answered in time counts as an error; an error under *hold* ends by being asked anew, where it is wanted. */

@@ -64,3 +64,8 @@ export const REASONS = {
 export type ReasonCode = keyof typeof REASONS;
 /** Who says so: the provider, or Tocsin itself. */
 export const reasonBy = (reason: ReasonCode): 'provider' | 'tocsin' => REASONS[reason];
+
+/** Why the answer of an origin system is none. `url_lost`: its sealed URL is gone or cannot be opened. */
+export type PreconditionFault =
+  | 'url_not_allowed' | 'url_lost' | 'address_not_allowed' | 'not_connected' | 'certificate' | 'timeout' | 'connection_lost' | 'redirected'
+  | 'http_status' | 'answer_too_long' | 'answer_not_understood';

@@ -88,6 +88,8 @@ export interface PayloadState extends PayloadTerms { parts: PayloadPart[]; reten
 /** The question to the origin system whether anything still needs to be done. */
 export interface PreconditionState {
   onError: 'send' | 'hold';
+  /** The steps before which it is put; absent: before every one. */
+  steps?: number[];
   /** Asked and not answered; until then the answer is waited for. */
   askedUntil: Instant | null;
   answer: 'needed' | 'not_needed' | 'error' | null;

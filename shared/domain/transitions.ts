@@ -1,6 +1,6 @@
 import type { AttemptKey, Channel, Instant, Outcome, PayloadPart, PublicStatus } from './words.ts';
 import type { Capabilities, ProviderName } from './provider-answers.ts';
-import type { ReasonCode } from './reasons.ts';
+import type { PreconditionFault, ReasonCode } from './reasons.ts';
 import type { OnUnknown, PayloadTerms } from './policy.ts';
 
 type Of<Kind extends string, Details> = { kind: Kind; details: Details };
@@ -15,6 +15,7 @@ export type RetryMeans = 'new_attempt' | 'replay' | 'look_up';
 /** Which parts were sealed, and how long each is kept; absent in entries from before parts had a lifetime: nothing of those is destroyed by time. */
 export interface PayloadBound {
   parts: PayloadPart[]; variables: PayloadTerms['variables']; addresses: PayloadTerms['addresses']; retry_window_ms: number; retention_until: Instant;
+  after_settling?: 'nothing';
 }
 
 /**
@@ -27,6 +28,8 @@ export type Transition =
     requested_at: Instant; expires_at: Instant; reconcile_until: Instant; steps: Channel[]; recipient_commitment: string; payload?: PayloadBound;
     /** What an unanswered precondition means; absent where there is none. */
     on_precondition_error?: 'send' | 'hold';
+    /** The steps before which the origin system is asked; absent where it is before every one, or there is nothing to ask. */
+    precondition_steps?: number[];
   }>
   | Of<'PolicyRejected', { reason: ReasonCode; purpose: string; policy_version: number; requested_at: Instant; expires_at: Instant; recipient_commitment: string; payload?: PayloadBound }>
   | Of<'StepSkipped', { step: number; channel: Channel; reason: ReasonCode }>
@@ -78,7 +81,7 @@ export type Transition =
   /** The origin system is asked whether anything still needs to be done. */
   | Of<'PreconditionAsked', { wanted: 'claim' | 'submission'; until: Instant }>
   /** `lapsed` where no answer came in time. */
-  | Of<'PreconditionAnswered', { answer: 'needed' | 'not_needed' | 'error'; valid_until: Instant; lapsed: boolean }>
+  | Of<'PreconditionAnswered', { answer: 'needed' | 'not_needed' | 'error'; valid_until: Instant; lapsed: boolean; reason?: PreconditionFault }>
   | Of<'PreconditionLapsed', { errors: number }>
   | Of<'NotificationPaused', { reason: string; in_flight: boolean }>
   | Of<'NotificationResumed', { reason: string }>

@@ -39,8 +39,11 @@ export type AttemptStateName =
   | 'planned' | 'queued' | 'submitting' | 'submitted' | 'submitted_unknown' | 'delivered' | 'undelivered' | 'rejected'
   | 'suppressed' | 'render_failed' | 'dead_lettered' | 'expired' | 'cancelled' | 'shadowed';
 
-/** A part of a payload, sealed by itself and with a lifetime of its own: secret variables, the other variables, where the recipient is reached. */
-export type PayloadPart = 'secrets' | 'variables' | 'addresses';
+/**
+ * A part of a payload, sealed by itself and with a lifetime of its own: secret variables, the other variables, where the recipient is reached, and
+ * where the origin system is asked.
+ */
+export type PayloadPart = 'secrets' | 'variables' | 'addresses' | 'precondition';
 
 /** What is known of an attempt's fate, normalized over all providers. `unknown` means no evidence. */
 export type Outcome = 'pending' | 'accepted' | 'delivered' | 'undelivered' | 'rejected' | 'suppressed' | 'unknown';

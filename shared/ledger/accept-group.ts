@@ -33,6 +33,8 @@ export interface NewNotification {
   variables: SealedBox;
   /** Null where there are none. */
   secrets: SealedBox | null;
+  /** Where the origin system is asked; absent or null where it is not. */
+  precondition?: SealedBox | null;
   recipient: SealedBox & { referencePrint: Uint8Array; smsPrint: Uint8Array | null; emailPrint: Uint8Array | null };
   /** What of the recipient was taken to be suppressed when it was decided on, as `Loaded` has it. */
   presumed: readonly string[];
@@ -110,8 +112,8 @@ const boxColumns = ({ rows }: Append, part: PayloadPart, { sealed, goneAt }: { s
   return gone ? { key_id: null, box: null, [goneAt]: gone.at } : { key_id: sealed.keyId, box: toHexBytes(sealed.box), [goneAt]: null };
 };
 
-const partRows = ({ append, variables, secrets }: NewNotification) =>
-  ([['variables', variables], ['secrets', secrets]] as const).flatMap(([part, sealed]) =>
+const partRows = ({ append, variables, secrets, precondition = null }: NewNotification) =>
+  ([['variables', variables], ['secrets', secrets], ['precondition', precondition]] as const).flatMap(([part, sealed]) =>
     (sealed === null ? [] : [{ event_id: append.eventId, part, ...boxColumns(append, part, { sealed, goneAt: 'destroyed_at' }) }]));
 
 const recipientRow = ({ append, recipient: r }: NewNotification) => ({

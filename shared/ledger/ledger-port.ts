@@ -3,6 +3,7 @@ import type { Appender } from './appender.ts';
 import type { OutboxRow } from './claims.ts';
 import type { PollClaim, PollLease } from './lease-polls.ts';
 import type { Loaded, Loader } from './load.ts';
+import type { SealedBox } from './rows.ts';
 import type { LostRaceRecord } from './lost-races.ts';
 import type { NewSuppression } from './suppressions.ts';
 
@@ -22,6 +23,8 @@ export interface LedgerPort {
   suppress: (one: NewSuppression) => Promise<boolean>;
   /** The tenant of a notification; null where there is none. */
   tenantOf: (eventId: string) => Promise<string | null>;
+  /** Where its origin system is asked, sealed; null where nothing is to be asked, or that was destroyed. */
+  preconditionOf: (eventId: string) => Promise<SealedBox | null>;
   /** Notifications at which a decision is due at `now`, the longest overdue first. */
   loadDueDecisions: (now: number, limit: number) => Promise<Loaded[]>;
   /** Notifications with an attempt that waited for a provider that is back; and for each provider whose probe is due, a few that may make it. */

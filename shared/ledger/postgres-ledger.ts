@@ -9,7 +9,7 @@ import { createPollLeaser } from './lease-polls.ts';
 import type { LedgerPort } from './ledger-port.ts';
 import { createLoader } from './load.ts';
 import { createLostRaceRecorder } from './lost-races.ts';
-import { tenantOf } from './reads.ts';
+import { preconditionOf, tenantOf } from './reads.ts';
 import { insertSuppression } from './suppressions.ts';
 import { loadWaiting } from './waiting.ts';
 
@@ -21,6 +21,7 @@ export const createPostgresLedger = (db: Database, metrics: Metrics = processMet
   findByIdempotencyKey: (tenant, idempotencyKey) => findByIdempotencyKey(db, tenant, idempotencyKey),
   suppress: (one) => insertSuppression(db, one),
   tenantOf: (eventId) => tenantOf(db, eventId),
+  preconditionOf: (eventId) => preconditionOf(db, eventId),
   loadDueDecisions: (now, limit) => loadDueDecisions(db, now, limit),
   loadWaiting: (now, limit) => loadWaiting(db, now, limit),
   postponeDecisions: (eventIds, until) => postponeDecisions(db, eventIds, until),

@@ -26,6 +26,12 @@ export const readVersion = async (db: Database, eventId: string): Promise<{ vers
 export const tenantOf = async (db: Database, eventId: string): Promise<string | null> =>
   (await db.prisma.notification.findUnique({ where: { eventId }, select: { tenant: true } }))?.tenant ?? null;
 
+/** Where the origin system of a notification is asked, sealed; null where it is not, or that was destroyed. */
+export const preconditionOf = async (db: Database, eventId: string): Promise<SealedBox | null> => {
+  const row = await db.prisma.sealedPayload.findUnique({ where: { eventId_part: { eventId, part: 'precondition' } }, select: { keyId: true, box: true } });
+  return row && row.keyId !== null && row.box !== null ? { keyId: row.keyId, box: row.box } : null;
+};
+
 /** Whether that tenant has an API key or a notification. */
 export const isKnownTenant = async (db: Database, tenant: string): Promise<boolean> =>
   (await db.prisma.apiKey.findFirst({ where: { tenant }, select: { id: true } })) !== null

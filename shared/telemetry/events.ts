@@ -11,6 +11,7 @@ export const EVENTS = {
   sweepFailed: 'sweep.failed',
   decisionFailed: 'decision.failed',
   pollFailed: 'poll.failed',
+  originFailed: 'origin.failed',
   rescued: 'engine.rescued',
   providerOpened: 'provider.opened',
   providerProbed: 'provider.probed',

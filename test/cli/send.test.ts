@@ -22,7 +22,7 @@ describe('tocsin send', () => {
     server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
-        received.push({ path: request.url, headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString()) as unknown });
+        received.push({ path: request.url, headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString() || 'null') as unknown });
         response.writeHead(answer.status, answer.headers).end(answer.body);
       });
     }).listen(0, '127.0.0.1');
@@ -64,6 +64,27 @@ describe('tocsin send', () => {
   it('takes the whole body from standard input', async () => {
     await run(['send', '--json-file', '-'], { env: { TOCSIN_DATA_DIR: dataDir }, stdin: '{"purpose":"p"}' });
     expect(received[0]).toMatchObject({ path: '/notifications', body: { purpose: 'p' } });
+  });
+
+  it('makes up a seller\'s order for the demo, with the sandbox\'s shop to ask, and says what can be done with it', async () => {
+    answer = { status: 202, body: JSON.stringify({ ...RECEIPT, url: 'https://127.0.0.1:3003' }) };
+    const ran = await run(['send', '--demo', 'seller-order', '--outcome', '03'], { env: { TOCSIN_DATA_DIR: dataDir } });
+    expect([ran.code, received.at(-1)]).toMatchObject([0, {
+      path: '/notifications', body: { purpose: 'seller-order', recipient: { sms: '+12025550103', email: 'seller+03@example.com' }, precondition_url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:3003\/orders\/demo-[0-9a-f]{8}\/needs-action$/) },
+    }]);
+    expect(ran.out).toContain(`npx tocsin close ${RECEIPT.event_id} --reason accepted`);
+    expect((await run(['send', '--demo', 'other'], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(2);
+    expect((await run(['send', '--demo', 'seller-order', '--outcome', '9'], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(2);
+  });
+
+  it('makes up a password reset for the demo, with an expiry of the origin\'s and secrets of its own each time', async () => {
+    const bodies = [];
+    for (let round = 0; round < 2; round += 1) {
+      expect((await run(['send', '--demo', 'password-reset', '--outcome', '05'], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(0);
+      bodies.push(received.at(-1)?.body as { expires_at: string; variables: Record<string, string> });
+    }
+    expect(bodies[0]).toMatchObject({ purpose: 'password-reset', expires_at: expect.stringMatching(/^2.*Z$/), recipient: { email: 'player+05@example.com' }, variables: { host: 'accounts.example.com', reset_code: expect.stringMatching(/^\d{6}$/) } });
+    expect(bodies[0]?.variables['reset_url']).not.toBe(bodies[1]?.variables['reset_url']);
   });
 
   it('does not give the standalone\'s key to another host', async () => {

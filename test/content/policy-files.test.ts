@@ -36,7 +36,7 @@ const changed = (from: string | RegExp, to: string): string => {
 describe('the shipped policies', () => {
   it('are read with every clock in milliseconds', () => {
     const policies = loadPolicies(POLICY_DIR);
-    expect(policies.map((policy) => `${policy.purpose} ${policy.version} ${policy.urgency}`)).toEqual(['game-support-routine 1 routine', 'game-support-urgent 1 urgent']);
+    expect(policies.map((policy) => `${policy.purpose} ${policy.version} ${policy.urgency}`)).toEqual(['game-support-routine 1 routine', 'game-support-urgent 1 urgent', 'password-reset 1 urgent', 'seller-order 1 urgent']);
     expect(policies[1]).toMatchObject({ expiresAfterMs: 900_000, reconcileGraceMs: 600_000, reconcileEveryMs: 5_000, reconcileCapMs: 60_000, retentionMs: 34_560_000_000 });
     expect(policies[1]?.steps[0]).toEqual({
       name: 'sms', channel: 'sms', template: 'game-support-urgent-sms', templateVersion: 1, pollOffsetsMs: [5_000, 10_000, 20_000], pollJitter: 0.1, finalPollLeadMs: 2_000,

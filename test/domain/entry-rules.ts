@@ -34,8 +34,10 @@ const submissionStarted = (tally: Tally, details: Details<'SubmissionStarted'>, 
 };
 
 /** Where a precondition stands, its answer must: younger than ten seconds, and not *not needed*; an error counts where policy sends all the same. */
-const stillNeeded = ({ stamped: { at }, from: { precondition } }: Entry): void => {
-  if (precondition === null) return;
+const stillNeeded = ({ stamped: { at }, from: { precondition }, input }: Entry, step: number): void => {
+  // By the policy itself, not by what the state made of it; a policy that names no step means all.
+  const named = input.policy.steps.some((one) => one.precondition !== undefined);
+  if (precondition === null || (named && input.policy.steps[step]?.precondition === undefined)) return;
   const { answer, askedUntil, validUntil, onError } = precondition;
   const says = answer === 'needed' || (answer === 'error' && onError === 'send');
   must(says && askedUntil === null && validUntil !== null && at < validUntil && validUntil - at <= 10_000, 'no claim or submission without a valid answer where a precondition stands', precondition);
@@ -44,7 +46,7 @@ const stillNeeded = ({ stamped: { at }, from: { precondition } }: Entry): void =
 const fallbackClaimed = (tally: Tally, details: Details<'FallbackClaimed'>, entry: Entry): void => {
   const { stamped: { at }, from, input, command } = entry;
   once(tally.claimed, details.to_step, 'a fallback is claimed once (inv. 3)');
-  stillNeeded(entry);
+  stillNeeded(entry, details.to_step);
   const rests = details.rests_on;
   const attempt = rests && findAttempt(from, rests.attempt);
   const step = input.policy.steps[details.from_step];
@@ -136,7 +138,7 @@ export const checkTransition = (tally: Tally, entry: Entry): void => {
       return undefined;
     case 'DeliveryCorrected': return corrected(transition.details, entry);
     case 'SubmissionStarted':
-      stillNeeded(entry);
+      stillNeeded(entry, findAttempt(entry.from, transition.details.attempt)?.step ?? -1);
       return submissionStarted(tally, transition.details, entry);
     case 'SubmissionDeferred':
     case 'SubmissionAbandoned': return deferred(tally, transition.details, entry);

@@ -174,6 +174,32 @@ describe('the terms of the policy', () => {
   });
 });
 
+describe('where nothing follows settling', () => {
+  const terms: Partial<PayloadTerms> = { afterSettling: 'nothing', retryWindowMs: 0 };
+  it('everything goes in the append of the delivery that settles it, and a later bounce can be retried by nobody', () => {
+    const world = opened(terms, smsOnly);
+    world.start('sms');
+    world.answer('sms', accepted());
+    expect(gone(world)).toEqual([]);
+    world.poll('sms', reads('delivered'));
+    expect([world.kinds().slice(-2), gone(world)]).toEqual([['NotificationSettled', 'PayloadDestroyed'], ['addresses', 'secrets', 'variables']]);
+    world.poll('sms', bounced);
+    expect(retryRefusal(world.state, world.attempt('sms').key, world.now, { evenIfDelivered: true, acceptDuplicate: true })).toBe('payload_destroyed');
+  });
+  it('an open dead letter keeps it until expiry, for an operator may still retry it', () => {
+    const world = opened(terms, smsOnly);
+    world.start('sms');
+    world.answer('sms', unavailable);
+    expect([world.state.settledAt, gone(world), submissionsEndAt(world.state)]).toEqual([START, [], EXPIRY]);
+  });
+  it('an open outcome keeps it: it has not settled', () => {
+    const world = opened(terms, smsOnly);
+    world.start('sms');
+    world.answer('sms', lost);
+    expect([world.state.settledAt, gone(world)]).toEqual([null, []]);
+  });
+});
+
 describe('addresses wait for an open dead letter', () => {
   const dead = (change: PolicyChange = smsOnly): World => {
     const world = opened({}, change);

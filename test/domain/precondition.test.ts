@@ -130,3 +130,49 @@ describe('a precondition before a claim', () => {
     expect(world.state.settledAt).not.toBeNull();
   });
 });
+
+describe('a policy that names the steps to ask before', () => {
+  const onlyEmail = (precondition: 'send' | 'hold' = 'send'): World => {
+    const world = openWorld({ policy: examplePolicy({ email: { precondition } }) });
+    world.accept({ onPreconditionError: precondition });
+    return world;
+  };
+  const asked = (world: World) => world.kinds().filter((kind) => kind === 'PreconditionAsked').length;
+
+  it('submits the others without a question', () => {
+    const world = onlyEmail();
+    world.start('sms');
+    expect([world.attempt('sms').state, asked(world)]).toEqual(['submitting', 0]);
+  });
+  it('asks before such a step is claimed, and submits it on that answer', () => {
+    const world = onlyEmail();
+    world.start('sms');
+    world.answer('sms', rejected);
+    expect(world.last('PreconditionAsked')).toMatchObject({ wanted: 'claim' });
+    expect(world.state.attempts).toHaveLength(1);
+    reply(world, 'needed');
+    world.start('email');
+    expect([world.attempt('email').state, asked(world)]).toEqual(['submitting', 1]);
+  });
+  it('says in its entry why an answer was an error', () => {
+    const world = onlyEmail('hold');
+    world.start('sms');
+    world.answer('sms', rejected);
+    world.decide({ kind: 'record_precondition', answer: 'error', askedUntil: world.state.precondition?.askedUntil ?? 0, fault: 'certificate' });
+    expect(world.last('PreconditionAnswered')).toMatchObject({ answer: 'error', reason: 'certificate', lapsed: false });
+    expect(world.state.attempts).toHaveLength(1);
+  });
+  it('decides at a deadline without delay where the next step asks nothing', () => {
+    const world = openWorld({ policy: examplePolicy({ sms: { precondition: 'hold' } }) });
+    world.accept({ onPreconditionError: 'hold' });
+    world.start('sms');
+    for (let errors = 0; errors < 3; errors += 1) {
+      reply(world, 'error');
+      world.jumpTo((world.state.precondition?.validUntil ?? 0) - START);
+      world.start('sms');
+    }
+    // The SMS waits for an answer by then; the email asks for none.
+    expect(world.state.attempts.map((attempt) => attempt.channel)).toEqual(['sms', 'email']);
+    expect(world.attempt('email').plannedAt).toBe(world.attempt('sms').decisionDeadlineAt);
+  });
+});

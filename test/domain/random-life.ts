@@ -21,14 +21,14 @@ const ACTS = [
 /** What happens next, and three free numbers that say how. */
 export interface Act { kind: (typeof ACTS)[number]; pick: number; draw: number; repeat: boolean }
 export interface Life {
-  precondition: 'send' | 'hold' | null; onUnknown: OnUnknown; maxSubmissions: number; reconciling: boolean; escalateWhen: EscalateWhen[]; strategy: 'escalate' | 'all'; order: Channel[]; canLookUp: boolean; emailByPoll: boolean; jitter: number;
+  precondition: 'send' | 'hold' | null; asksOnly: Channel | null; onUnknown: OnUnknown; maxSubmissions: number; reconciling: boolean; escalateWhen: EscalateWhen[]; strategy: 'escalate' | 'all'; order: Channel[]; canLookUp: boolean; emailByPoll: boolean; jitter: number;
   renderFails: Channel | null; barred: Channel | null; expiresInMs: number; seed: number; acts: Act[];
   payload: PayloadTerms;
 }
 
 const act: fc.Arbitrary<Act> = fc.record({ kind: fc.constantFrom(...ACTS), pick: fc.nat(1_000), draw: fc.nat(1_000_000), repeat: fc.boolean() });
 export const anyLife: fc.Arbitrary<Life> = fc.record({
-  precondition: fc.constantFrom<'send' | 'hold' | null>(null, null, null, 'send', 'hold'), onUnknown: fc.constantFrom<OnUnknown>('hold', 'replay', 'resubmit_if_absent'), maxSubmissions: fc.constantFrom(3, 3, 2, 5), reconciling: fc.boolean(),
+  precondition: fc.constantFrom<'send' | 'hold' | null>(null, null, null, 'send', 'hold'), asksOnly: fc.constantFrom<Channel | null>(null, 'sms', 'email'), onUnknown: fc.constantFrom<OnUnknown>('hold', 'replay', 'resubmit_if_absent'), maxSubmissions: fc.constantFrom(3, 3, 2, 5), reconciling: fc.boolean(),
   escalateWhen: fc.oneof(fc.constant<EscalateWhen[]>(['pending', 'accepted', 'unknown', 'failed']), fc.subarray<EscalateWhen>(['pending', 'accepted', 'unknown', 'failed'])),
   strategy: fc.constantFrom('escalate', 'escalate', 'escalate', 'all'),
   order: fc.constantFrom<Channel[]>(['sms', 'email'], ['sms', 'email'], ['sms', 'email'], ['sms', 'email'], ['email', 'sms'], ['email']),
@@ -38,7 +38,7 @@ export const anyLife: fc.Arbitrary<Life> = fc.record({
   expiresInMs: fc.constantFrom(900_000, 900_000, 90_000, 20_000), seed: fc.nat(), acts: fc.array(act, { minLength: 5, maxLength: 45 }),
   payload: fc.record({
     variables: fc.constantFrom('submitted' as const, 'settled' as const, 'retention' as const), addresses: fc.constantFrom('retry_window' as const, 'retention' as const),
-    retryWindowMs: fc.constantFrom(0, 60_000, 86_400_000),
+    retryWindowMs: fc.constantFrom(0, 60_000, 86_400_000), afterSettling: fc.constantFrom('retry' as const, 'retry' as const, 'nothing' as const),
   }),
 });
 
@@ -159,12 +159,15 @@ const carriersOf = ({ canLookUp, emailByPoll, reconciling }: Life): Record<Chann
   email: { ...CARRIERS.email, capabilities: { ...CARRIERS.email.capabilities, statusByPoll: emailByPoll, reconcile: emailByPoll && canLookUp ? 'reference' : 'none' } },
 });
 
+/** Where a policy names the steps to ask before. */
+const asking = ({ precondition, asksOnly }: Life, channel: Channel) => (precondition !== null && asksOnly === channel ? { precondition } : {});
+
 /** Plays a life to its end: random acts, then only what time itself brings, until nothing is due any more. */
 export const live = (life: Life): World => {
   const { escalateWhen, onUnknown, maxSubmissions, strategy, order, jitter, seed, renderFails, barred } = life;
   const step = { escalateWhen, onUnknown, pollJitter: jitter, transportRetry: { maxSubmissions, baseMs: 1_000, capMs: 10_000 } };
   const world = openWorld({
-    policy: examplePolicy({ policy: { strategy, payload: life.payload }, sms: step, email: step, order }), random: generator(seed), carriers: carriersOf(life),
+    policy: examplePolicy({ policy: { strategy, payload: life.payload }, sms: { ...step, ...asking(life, 'sms') }, email: { ...step, ...asking(life, 'email') }, order }), random: generator(seed), carriers: carriersOf(life),
     render: (channel) => (channel === renderFails ? { ok: false, reason: 'render_error' } : { ok: true, hash: 'b1946ac9' }),
   });
   const scene: Scene = { world, calls: [] };

@@ -90,7 +90,7 @@ describe('sending a notification', () => {
   });
 
   test.each<[string, unknown, Record<string, unknown>]>([
-    ['an unknown purpose', intent({ purpose: 'no-such-purpose' }), { status: 422, code: 'unknown_purpose', field: 'purpose', known_purposes: ['game-support-routine', 'game-support-urgent'] }],
+    ['an unknown purpose', intent({ purpose: 'no-such-purpose' }), { status: 422, code: 'unknown_purpose', field: 'purpose', known_purposes: ['game-support-routine', 'game-support-urgent', 'seller-order'] }],
     ['an expiry in the past', intent({ expires_at: '2020-01-01T00:00:00Z' }), { status: 422, code: 'expiry_too_short', field: 'expires_at' }],
     ['an expiry without an offset', intent({ expires_at: '2030-01-01T00:00:00' }), { status: 400, field: 'expires_at' }],
     ['variables that a step of the purpose cannot be rendered from', intent({ variables: { category: 'x' } }), { status: 422, code: 'not_renderable', field: 'variables' }],

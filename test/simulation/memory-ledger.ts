@@ -36,7 +36,7 @@ export interface MemoryAttempt {
 /** Everything under one event id. */
 export interface MemoryNotification {
   eventId: string; tenant: string; idempotencyKey: string; requestFingerprint: Buffer; intentHash: string; expiresAt: number; locale: string;
-  requestedAt: number; recipient: SealedBox | null; variables: SealedBox | null; secrets: SealedBox | null; erased: boolean; version: number; headHash: Buffer; state: NotificationState; status: string;
+  requestedAt: number; recipient: SealedBox | null; variables: SealedBox | null; secrets: SealedBox | null; precondition: SealedBox | null; erased: boolean; version: number; headHash: Buffer; state: NotificationState; status: string;
   decideAt: number | null; entries: MemoryEntry[]; attempts: Map<string, MemoryAttempt>; deadLetters: Map<string, string>;
   /** Fingerprints of its recipient's addresses, in hex. */
   prints: Record<string, string | null>;
@@ -237,7 +237,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       const n: MemoryNotification = {
         eventId: one.append.eventId, tenant: one.tenant, idempotencyKey: one.idempotencyKey, requestFingerprint: Buffer.from(one.requestFingerprint),
         intentHash: Buffer.from(one.intentHash).toString('hex'), expiresAt: one.expiresAt, locale: one.locale, requestedAt: one.requestedAt,
-        recipient: one.recipient, variables: one.variables, secrets: one.secrets, erased: false, version: 0, headHash: Buffer.from(one.intentHash), state: one.append.after, status: '',
+        recipient: one.recipient, variables: one.variables, secrets: one.secrets, precondition: one.precondition ?? null, erased: false, version: 0, headHash: Buffer.from(one.intentHash), state: one.append.after, status: '',
         decideAt: null, entries: [], attempts: new Map(), deadLetters: new Map(), prints,
       };
       if (createHash('sha256').update(one.intent, 'utf8').digest('hex') !== n.intentHash) throw new ConstraintViolation('notification_check', '23514');
@@ -296,6 +296,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       n.variables = null;
       n.prints = { sms: null, email: null };
       n.secrets = null;
+      n.precondition = null;
       n.erased = true;
     },
     suppress: ({ tenant, channel, addressPrint, senderPrint, reason, source, at }) =>
@@ -335,6 +336,7 @@ export const memoryPort = (ledger: MemoryLedger, reach: Reach = atOnce, open = n
   findByIdempotencyKey: (tenant, key) => reach('find', () => ledger.findByIdempotencyKey(tenant, key)),
   suppress: (one) => reach('suppress', () => ledger.suppress(one)),
   tenantOf: (eventId) => reach('tenant', () => ledger.notifications.get(eventId)?.tenant ?? null),
+  preconditionOf: (eventId) => reach('precondition', () => ledger.notifications.get(eventId)?.precondition ?? null),
   loadDueDecisions: (now, limit) => reach('due', () => ledger.dueDecisions(now, limit)),
   loadWaiting: (now, limit) => reach('waiting', () => ledger.waiting(now, limit)),
   leaseDuePolls: (lease) => reach('lease', () => ledger.leaseDuePolls(lease)),

@@ -10,12 +10,16 @@ const SUBMITS = new Set(['SubmissionStarted', 'AttemptPlanned', 'AttemptQueued',
 const isNewest = (state: NotificationState, index: number): boolean =>
   !state.attempts.some((other, at) => at > index && other.channel === state.attempts[index]?.channel);
 
+const isAsked = (state: NotificationState): boolean => state.closed === null && state.attempts.every((attempt) => attempt.state !== 'delivered')
+  && state.attempts.some((attempt, index) => (attempt.state === 'dead_lettered' || attempt.state === 'render_failed') && isNewest(state, index));
+
 /** Said anew, without the product's rule: whether anything that may still happen could start a submission at `at` or later. */
 export const couldSubmit = (state: NotificationState, at: number): boolean => {
   if (state.rejected !== null || state.closed !== null) return false;
   if (state.attempts.some((attempt) => ON_ITS_WAY.has(attempt.state))) return true;
   // What has begun to go was destroyed by a clock that had expiry behind it, perhaps a little ahead of this one; nothing is submitted without it.
   if (at >= state.expiresAt || Object.keys(state.payload?.destroyed ?? {}).length > 0) return false;
+  if (state.payload?.afterSettling === 'nothing' && state.settledAt !== null && !isAsked(state)) return false;
   return state.steps.some((step) => step.phase === 'waiting') || state.attempts.some((attempt, index) =>
     ((attempt.state === 'submitted' || attempt.state === 'submitted_unknown') && attempt.settledAt === null)
     || attempt.state === 'delivered' || (FAILED.has(attempt.state) && isNewest(state, index)));
@@ -27,13 +31,10 @@ const lastSubmission = (state: NotificationState): number | null => {
   return couldSubmit(state, state.expiresAt) ? null : state.expiresAt;
 };
 
-const isAsked = (state: NotificationState): boolean => state.closed === null && state.attempts.every((attempt) => attempt.state !== 'delivered')
-  && state.attempts.some((attempt, index) => (attempt.state === 'dead_lettered' || attempt.state === 'render_failed') && isNewest(state, index));
-
 const termOf = (state: NotificationState, part: PayloadPart): number | null => {
   const { payload } = state;
   if (!payload) return null;
-  if (part === 'secrets') return 0;
+  if (part === 'secrets' || part === 'precondition') return 0;
   if (part === 'variables') return { submitted: 0, settled: state.settledAt, retention: payload.retentionUntil }[payload.variables];
   if (state.settledAt === null || state.rejected !== null) return state.settledAt;
   if (payload.addresses === 'retention') return payload.retentionUntil;
@@ -58,7 +59,7 @@ export interface PayloadChecks {
   dueAt: (eventId: string) => number | null;
 }
 
-const BOX = { secrets: 'secrets', variables: 'variables', addresses: 'recipient' } as const;
+const BOX = { secrets: 'secrets', variables: 'variables', addresses: 'recipient', precondition: 'precondition' } as const;
 
 /** The promises about destruction: never too early, in the same append as its entry, and in time. */
 export const openPayloadChecks = (report: (invariant: string, about: string) => void): PayloadChecks => {

@@ -13,7 +13,7 @@ const stepsOf = (policy: Policy, change: (step: PolicyStep) => Partial<PolicySte
 
 /** Each choice of a payload's lifetime, on clocks that end within a run. */
 const payloadOf = (index: number): Pick<Policy, 'payload' | 'retentionMs'> => ({
-  payload: { variables: (['retention', 'submitted', 'settled'] as const)[index % 3] ?? 'retention', addresses: index === 3 ? 'retention' : 'retry_window', retryWindowMs: 60_000 },
+  payload: { variables: (['retention', 'submitted', 'settled'] as const)[index % 3] ?? 'retention', addresses: index === 3 ? 'retention' : 'retry_window', retryWindowMs: 60_000, ...(index === 4 ? { afterSettling: 'nothing' } : {}) },
   retentionMs: 20 * 60_000,
 });
 

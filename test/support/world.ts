@@ -5,6 +5,7 @@ import { publicStatus } from '../../shared/domain/status.ts';
 import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
 import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
+import { createOriginDesk } from '../../shared/delivery/origin-desk.ts';
 import { createRelay } from '../../shared/delivery/relay.ts';
 import type { Relay } from '../../shared/delivery/relay.ts';
 import { openDatabase } from '../../shared/ledger/database.ts';
@@ -18,9 +19,12 @@ import { generateKeyRingText } from '../../shared/security/key-ring.ts';
 import { carriersFor } from '../../shared/transports/carriers.ts';
 import type { TransportChoice } from '../../shared/transports/carriers.ts';
 import { openTransport } from '../../shared/transports/open-transports.ts';
+import { createOriginClient } from '../../shared/transports/origin/client.ts';
 import { startCoordinator } from '../../services/coordinator/coordinator.ts';
 import type { Coordinator, CoordinatorSettings } from '../../services/coordinator/coordinator.ts';
 import { startDelivery } from '../../services/delivery/delivery.ts';
+import { startOrigin } from '../../services/sandbox/origin.ts';
+import type { OriginStandIn } from '../../services/sandbox/origin.ts';
 import { startSandbox } from '../../services/sandbox/sandbox.ts';
 import type { RunningSandbox } from '../../services/sandbox/sandbox.ts';
 import type { TestBackend } from './backends.ts';
@@ -37,6 +41,8 @@ export interface World {
   relay: Relay;
   coordinator: Coordinator;
   sandbox: RunningSandbox;
+  /** The shop that is asked whether an order still waits. */
+  origin: OriginStandIn;
   now: () => number;
   /** Accepts an urgent intent to the on-call whose number ends so; resolves to its event id. */
   accept: (ending: string, over?: Partial<AcceptRequest>) => Promise<string>;
@@ -73,7 +79,11 @@ export interface World {
 export interface WorldSettings {
   backend: TestBackend; policies?: Policy[]; templates?: TemplateVersion[]; providerTimeoutMs?: number; startAt?: number; transports?: TransportChoice; log?: Logger; ring?: string;
   pollsPerSecond?: CoordinatorSettings['pollsPerSecond'];
+  /** For jitter; left out, it is random. */
+  random?: () => number;
 }
+
+const ORIGIN_SECRET = 'a-secret-of-the-shop-with-forty-characters';
 
 const DEFAULT_TRANSPORTS: TransportChoice = { sms: 'twilio', email: 'smtp' };
 
@@ -89,6 +99,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   let at = settings.startAt ?? Date.now();
   const now = (): number => at;
   const sandbox = await startSandbox({ httpPort: 0, smtpPort: 0, ...SANDBOX_ACCOUNT, now });
+  const origin = await startOrigin({ port: 0, secret: ORIGIN_SECRET, now });
   const watchers = new Set<() => void>();
   const keys = settings.ring ?? generateKeyRingText();
   const base = await createTestEngine({
@@ -98,12 +109,16 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const engine: Engine = {
     ...base,
     monotonic: () => performance.now() + paused,
+    onAsked: (question) => desk.ask(question),
+    ...(settings.random ? { random: settings.random } : {}),
     append: async (append) => {
       const won = await base.append(append);
       for (const watcher of [...watchers]) watcher();
       return won;
     },
   };
+  // More than the product's two seconds, for the machine's sake.
+  const desk = createOriginDesk({ engine, actor: 'origin', client: createOriginClient({ origins: [origin.url], secrets: [ORIGIN_SECRET], ca: origin.certificate, allowLoopback: true, now, limitMs: 4_000 }) });
   const queue = openQueueBackend({
     databaseUrl: databaseThrough.url, roleName: 'tocsin_app', ...path?.settings, onError: () => undefined, metrics: engine.metrics,
   });
@@ -157,7 +172,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   return {
     get coordinator() { return coordinator; },
     redisUrl,
-    engine, queue, relay, sandbox, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url, keys,
+    engine, queue, relay, sandbox, origin, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url, keys,
     pause: (ms) => { paused += ms; },
     jump: (ms) => { at += ms; },
     ask: async (text, values = []) => (await direct.pool.query(text, values)).rows,
@@ -197,12 +212,18 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
         if (due === null || due > target) break;
         at = Math.max(at, due);
         await coordinator.sweep();
+        await desk.idle();
+        await quiet();
+        // A status read may have led to a question.
+        await desk.idle();
         await quiet();
       }
       at = target;
     },
     close: async () => {
       await stopServices();
+      await desk.close();
+      await origin.close();
       await Promise.all(transports.map((transport) => transport.close()));
       await relay.close();
       await queue.close();
