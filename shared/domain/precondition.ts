@@ -45,12 +45,14 @@ const validUntil = ({ onError, errors }: PreconditionState, answer: Precondition
   now + (answer === 'error' && onError === 'hold' ? Math.min(LONGEST_HOLD_MS, VALID_MS * 2 ** Math.min(10, errors)) : VALID_MS);
 
 /**
- * Records the answer to a question; one that comes after its time, or to another question, counts for nothing. *Not needed* closes
- * the notification, as the origin system itself could have done.
+ * Records the answer to a question; one to another question counts for nothing, and so does one that was waited for in vain by then: it
+ * is too old to stand for another ten seconds. *Not needed* closes the notification, as the origin system itself could have done, also
+ * late: that does not grow old.
  */
 export const recordPrecondition = (work: Work, { answer, askedUntil, fault }: { answer: PreconditionAnswer; askedUntil: Instant; fault?: PreconditionFault | undefined }): void => {
   const { precondition } = work.state;
   if (precondition === null || precondition.askedUntil !== askedUntil || work.state.closed || work.state.settledAt !== null) return;
+  if (work.input.now >= askedUntil && answer !== 'not_needed') return;
   work.emit({ kind: 'PreconditionAnswered', details: { answer, valid_until: validUntil(precondition, answer, work.input.now), lapsed: false, ...(fault === undefined ? {} : { reason: fault }) } });
 };
 

@@ -78,6 +78,16 @@ describe('a precondition before a submission', () => {
     world.start('sms');
     expect(world.attempt('sms').state).toBe('submitting');
   });
+  it('takes an answer that lay about too long for none, except for *not needed*, which does not grow old', () => {
+    const late = asked('hold');
+    late.jumpTo(5_000);
+    reply(late, 'needed');
+    expect(late.last('PreconditionAnswered')).toMatchObject({ answer: 'error', lapsed: true });
+    const unneeded = asked('hold');
+    unneeded.jumpTo(5_000);
+    reply(unneeded, 'not_needed');
+    expect(unneeded.state.closed?.reason).toBe('precondition_not_needed');
+  });
   it('ignores an answer that comes after its time, or after a close', () => {
     const world = asked('send');
     const until = world.state.precondition?.askedUntil ?? 0;

@@ -9,6 +9,8 @@ import { explain } from '../../shared/domain/explain.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
 import { readEntries } from '../../shared/ledger/reads.ts';
+import { verifyNotifications } from '../../shared/ledger/verify-database.ts';
+import { collectFaults } from '../../shared/ledger/verify-fault.ts';
 import type { OrderAnswer } from '../../services/sandbox/origin.ts';
 import { describeOnBackends } from '../support/backends.ts';
 import { golden, steadied } from '../support/golden.ts';
@@ -32,7 +34,7 @@ const policies = (): Policy[] => {
 interface Order { order: string; eventId: string; sms: string; email: string }
 interface Given {
   /** What becomes of the email and of the text: statuses, or how the submission ends. */
-  email?: unknown[]; sms?: unknown[]; shop?: OrderAnswer; purpose?: string; region?: string; consent?: ('sms' | 'email')[];
+  email?: unknown[]; sms?: unknown[]; shop?: OrderAnswer; purpose?: string; region?: string; consent?: ('sms' | 'email')[]; expiresInMs?: number;
 }
 
 const DELIVERED = [{ status: 'delivered', afterMs: 3 * SECOND }];
@@ -59,6 +61,7 @@ describeOnBackends('a seller\'s order', (backend) => {
         consent: (given.consent ?? ['sms', 'email']).map((channel) => ({ channel, basis: 'contract', reference: 'terms/1' })),
       },
       variables: () => ({ order_id: order, item: 'a lamp', act_by: '18:30 UTC', order_url: `https://shop.example.com/o/${order}` }),
+      expiresAt: given.expiresInMs === undefined ? null : world.now() + given.expiresInMs,
       preconditionUrl: `${world.origin.url}/orders/${order}/needs-action`,
     };
     const outcome = await acceptNotification(world.engine, urgentRequest('03', request));
@@ -109,6 +112,21 @@ describeOnBackends('a seller\'s order', (backend) => {
     expect(reads).toEqual([5, 15, 35, 75, 85].map((seconds) => seconds * SECOND));
     await close(eventId, 'cancelled');
     await world.advance(TO_THE_END);
+  });
+
+  test('that expires soon is decided on a minute earlier: the reserve is enough for the shop\'s answer, a refusal and the text', async () => {
+    const { eventId, sms, order } = await place({ expiresInMs: 100 * SECOND, shop: 'error', sms: [{ submit: 'throttle', retryAfter: 2 }, { submit: 'accept' }, ...DELIVERED] });
+    const state = await mailed(eventId);
+    expect((state.attempts[0]?.decisionDeadlineAt as number) - state.requestedAt).toBe(40 * SECOND);
+    world.jump(40 * SECOND);
+    await world.coordinator.sweep();
+    await world.until(eventId, (one) => one.attempts[1]?.submissions === 1 && one.attempts[1].state === 'queued');
+    world.jump(3 * SECOND);
+    await world.until(eventId, has('sms', 'submitted', 'delivered'));
+    await ends(eventId, 'the-reserve-of-the-text');
+    expect([received(sms), asked(order)]).toEqual([1, ['claim']]);
+    const text = (await world.state(eventId)).attempts[1];
+    expect(text?.submittedAt).toBeLessThan(state.expiresAt);
   });
 
   test('whose text loses its answer is found by its reference, adopted, and delivered; never sent again', async () => {
@@ -250,5 +268,15 @@ describeOnBackends('a seller\'s order', (backend) => {
     expect(closed).toMatchObject({ kind: 'closed', reason: 'accepted' });
     await ends(eventId, 'closed-while-the-shop-was-asked');
     expect([received(sms), asked(order)]).toEqual([0, ['claim']]);
+  });
+
+  test('leaves a ledger without a fault, and its URL nowhere', async () => {
+    const faults = collectFaults();
+    await verifyNotifications(world.engine.db, { faults, ring: world.engine.ring });
+    expect(faults.list).toEqual([]);
+    expect(await world.ask('SELECT 1 FROM sealed_payload WHERE part = \'precondition\' AND box IS NOT NULL')).toEqual([]);
+    for (const table of ['ledger_entry', 'notification', 'notification_state', 'outbox', 'attempt']) {
+      expect(await world.ask(`SELECT 1 FROM ${table} AS t WHERE t::text LIKE '%needs-action%' LIMIT 1`)).toEqual([]);
+    }
   });
 });

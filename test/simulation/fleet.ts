@@ -4,6 +4,7 @@ import { createEngine } from '../../shared/delivery/engine.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { performAttempt } from '../../shared/delivery/perform-attempt.ts';
 import { pollAttempt } from '../../shared/delivery/poll-attempt.ts';
+import { createOriginDesk } from '../../shared/delivery/origin-desk.ts';
 import { createRelay } from '../../shared/delivery/relay.ts';
 import type { Relay } from '../../shared/delivery/relay.ts';
 import { releaseWaiting, sweepDecisions } from '../../shared/delivery/sweep.ts';
@@ -13,6 +14,7 @@ import { createLogger } from '../../shared/telemetry/logger.ts';
 import type { Seeded } from '../audit/seeded.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import { memoryPort } from './memory-ledger.ts';
+import type { SimulatedOrigins } from './origins.ts';
 import { simulatedVersions } from './policies.ts';
 import type { Process, Surroundings } from './process.ts';
 import { call, waitIn } from './process.ts';
@@ -35,6 +37,7 @@ export interface FleetSettings {
   random: Seeded;
   skewOf: (index: number) => number;
   carriers: Engine['carriers'];
+  origins: SimulatedOrigins;
 }
 
 export interface Fleet {
@@ -95,8 +98,9 @@ export const createFleet = (settings: FleetSettings): Fleet => {
     const engine = createEngine({
       db: noDatabase, ledger: port, versions: simulatedVersions().store, ring, carriers, sender: { sms: '+12025550100', email: 'Tocsin <tocsin@example.com>' },
       log, now, monotonic: () => around.scheduler.now, random: random.next, hostNow: () => around.scheduler.now, wait: (ms) => waitIn(around, process, ms),
-      mint: { eventId: (at) => `evt_${ulid(at, random.next)}`, salt: () => 'ab'.repeat(32) }, onEnqueued: () => relay.wake(),
+      mint: { eventId: (at) => `evt_${ulid(at, random.next)}`, salt: () => 'ab'.repeat(32) }, onEnqueued: () => relay.wake(), onAsked: (question) => desk.ask(question),
     });
+    const desk = createOriginDesk({ engine, client: settings.origins.clientOf(process), actor: process.name });
     members[index] = { process, engine, relay, tick: () => Promise.resolve() };
     serve(members[index]);
   };

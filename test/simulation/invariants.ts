@@ -8,6 +8,8 @@ import type { Commit, MemoryNotification } from './memory-ledger.ts';
 import type { Receipt } from './provider.ts';
 import type { Book, Told } from './watch.ts';
 import { openBook, toldBy } from './watch.ts';
+import { openOriginChecks } from './origin-checks.ts';
+import type { OriginAnswered } from './origins.ts';
 import { openPayloadChecks } from './payload-rules.ts';
 import { openProviderChecks } from './provider-checks.ts';
 
@@ -34,6 +36,8 @@ export interface CheckSettings {
   /** How far two clocks may lie apart. */
   skewMs: number;
   report: (invariant: string, about: string) => void;
+  /** What the origin system of a notification has answered, by its own book. */
+  originSaid: (eventId: string) => readonly OriginAnswered[];
   /** Whether the list holds the destination of a notification on that channel. */
   isSuppressed: (notification: MemoryNotification, channel: string) => boolean;
   /** Sees every state that an entry leads from and to. */
@@ -130,10 +134,12 @@ export const openChecks = (settings: CheckSettings): Checks => {
     must(state !== 'delivered' || taken.fate.some((one) => one.outcome === 'delivered'), 'failed is never called delivered', key);
   };
 
+  const checkOrigin = openOriginChecks(settings);
   const entry = (book: Book, told: Told, around: { from: NotificationState; policy: Policy; now: number; erased: boolean; suppressed: (channel: string) => boolean; later: readonly Told[]; all: readonly Told[] }): void => {
     const { from, policy, now } = around;
     const { kind, details } = told.transition;
     must(Math.abs(told.at - now) <= settings.clockSlackMs, 'every instant derives from the injected clock', `${kind} ${told.at - now} ms off`);
+    checkOrigin(told, from, policy);
     if (kind === 'SubmissionStarted') started(book, told, from, around);
     if (kind === 'FallbackClaimed') {
       claimed(book, told, from, {

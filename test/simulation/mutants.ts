@@ -22,6 +22,10 @@ const FOCUS: Readonly<Record<string, FocusName>> = {
   'dead-letter-for-every-refusal': 'refused-accounts',
   'nobody-is-told-that-it-is-back': 'refused-accounts',
   'lost-worker-never-rescued': 'dead-workers',
+  'question-open-and-sent-all-the-same': 'asked-origins',
+  'answer-stands-for-good': 'asked-origins',
+  'no-read-as-yes': 'asked-origins',
+  'an-error-never-holds': 'asked-origins',
 };
 
 const DELIVERY = 'shared/delivery';
@@ -122,6 +126,10 @@ export const MUTANTS: readonly Mutant[] = [
   one(37, 'start-while-the-provider-is-open', `${DOMAIN}/provider-state.ts`, ["provider.state !== 'closed' && provider.probe?.attempt !== key && !isProbeDue(provider, now);", "provider.state === 'closed' && key === '' && now < 0;"]),
   one(38, 'dead-letter-for-every-refusal', `${DOMAIN}/submissions.ts`, ["if (begins || attempt.origin === 'operator') return deadLetter", 'if (reason !== null) return deadLetter']),
   one(39, 'nobody-is-told-that-it-is-back', `${DOMAIN}/provider-trouble.ts`, ["} else if (provider.state === 'closed') release(work, attempt, 'provider_back');", "} else if (provider.state === 'closed') continue;"]),
+  one(40, 'question-open-and-sent-all-the-same', `${DOMAIN}/precondition.ts`, ['if (blockedUntil(work.state) !== null) return false;', 'if (blockedUntil(work.state) !== null) return true;']),
+  one(41, 'answer-stands-for-good', `${DOMAIN}/precondition.ts`, ['validUntil !== null && now < validUntil;', 'validUntil !== null && now > 0;']),
+  one(42, 'no-read-as-yes', `${DELIVERY}/origin-desk.ts`, ['answer: answer.kind satisfies PreconditionAnswer', "answer: answer.kind === 'not_needed' ? 'needed' : answer.kind"]),
+  one(43, 'an-error-never-holds', `${DOMAIN}/precondition.ts`, ["(precondition.answer === 'error' && precondition.onError === 'hold' ? precondition.validUntil : null);", 'null;']),
 ];
 
 /** The focus under which a mistake is looked for; none for most. */

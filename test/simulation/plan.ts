@@ -1,6 +1,7 @@
 import type { Seeded } from '../audit/seeded.ts';
 import type { TransportChoice } from '../../shared/transports/carriers.ts';
 import { stream } from './random.ts';
+import { ASKING } from './policies.ts';
 import { drawTrouble } from './troubles.ts';
 
 /** Boundaries behind which something is durable, or on its way to be: where a process may die, stop, or lose an answer. */
@@ -61,7 +62,11 @@ export interface Workflow {
   person: number;
   /** A ticket whose text no template takes. */
   unrenderable: boolean;
+  /** What its origin system says, where it is to be asked. */
+  origin: OriginSays | null;
 }
+/** The first questions bring an error; from `noAfterMs` on, counted from the first question, nothing is needed any more; each answer takes `slowMs`. */
+export interface OriginSays { errors: number; noAfterMs: number | null; slowMs: number }
 export interface Plan { seed: number; carriers: TransportChoice; workflows: Workflow[]; faults: Fault[] }
 
 const SIDES = ['before', 'after'] as const;
@@ -138,7 +143,7 @@ const drawSuppressions = (random: Seeded): Act[] => {
   return [{ kind: random.chance(0.7) ? 'suppress-sms' : 'suppress-email', afterMs }];
 };
 
-const drawWorkflow = (random: Seeded, carriers: TransportChoice): Omit<Workflow, 'person'> => ({
+const drawWorkflow = (random: Seeded, carriers: TransportChoice): Omit<Workflow, 'person' | 'origin'> => ({
   at: random.between(0, 3_000),
   policy: (carriers.sms === 'sinch' || carriers.email === 'resend') && random.chance(0.5) ? 6 : random.between(0, 6),
   closeAfterMs: random.chance(0.25) ? random.between(0, random.chance(0.5) ? 500 : 40_000) : null,
@@ -147,6 +152,12 @@ const drawWorkflow = (random: Seeded, carriers: TransportChoice): Omit<Workflow,
   expiresInMs: random.chance(0.1) ? random.between(100_000, 150_000) : null,
   acts: drawActs(random),
   unrenderable: random.chance(0.03),
+});
+
+/** Now and then an origin system is asked: under policies of their own, from a stream of its own, so that other seeds stay as they were. */
+const drawOrigin = (random: Seeded): Partial<Workflow> => (!random.chance(0.12) ? {} : {
+  policy: random.pick(ASKING),
+  origin: { errors: random.pick([0, 0, 0, 1, 2]), noAfterMs: random.chance(0.6) ? random.between(0, 45_000) : null, slowMs: random.pick([5, 40, 300, 1_500, 2_500]) },
 });
 
 /** In turn a boundary with its fault and another kind; a few more by chance; and now and then faults that belong together. */
@@ -168,9 +179,10 @@ export const planOf = (seed: number, withFaults = true): Plan => {
   const trouble = withFaults && random.chance(0.25) ? drawTrouble(random) : { faults: [] };
   const carriers: TransportChoice = { sms: random.pick(['twilio', 'twilio', 'sinch']), email: random.pick(['smtp', 'smtp', 'resend']), ...trouble.carriers };
   const suppressing = stream(seed, 'suppressions');
+  const asking = stream(seed, 'origins');
   const together = suppressing.chance(0.4);
   const workflows = Array.from({ length: random.pick([1, 1, 1, 1, 2, 2, 3]) }, (_, index) => ({ ...drawWorkflow(random, carriers), ...(index === 0 ? trouble.first : {}) }))
-    .map((workflow, index): Workflow => ({ ...workflow, person: together ? 0 : index, acts: [...workflow.acts, ...drawSuppressions(suppressing)] }));
+    .map((workflow, index): Workflow => ({ ...workflow, person: together ? 0 : index, acts: [...workflow.acts, ...drawSuppressions(suppressing)], origin: null, ...drawOrigin(asking) }));
   const faults = withFaults ? [...trouble.faults, ...drawFaults(seed, random), ...drawRefusal(seed)] : [];
   return { seed, carriers, workflows, faults };
 };

@@ -30,8 +30,15 @@ const variations = (base: Policy): Policy[] => {
     { ...quick, steps: [{ ...email, reserveMs: 0, decideWithinMs: 20_000, escalateWhen: ['pending', 'unknown', 'failed'] }, { ...sms, reserveMs: 60_000 }] },
     { ...quick, steps: stepsOf(base, (step) => ({ transportRetry: { ...step.transportRetry, maxSubmissions: 2 } })) },
     { ...quick, steps: stepsOf(base, (step) => ({ onUnknown: step.channel === 'sms' ? 'resubmit_if_absent' : 'replay', maxObservationAgeMs: 20_000, decideWithinMs: 60_000 })) },
+    // Numbers as in ASKING.
+    { ...quick, steps: stepsOf(base, () => ({ precondition: 'send' })) },
+    { ...quick, steps: stepsOf(base, ({ channel }) => (channel === 'email' ? { precondition: 'hold' } : {})) },
+    { ...quick, steps: stepsOf(base, () => ({ precondition: 'hold' })) },
   ].map((policy, index) => ({ ...policy, ...payloadOf(index), purpose: `simulated-${index}`, version: 1 }) as Policy);
 };
+
+/** The policies that ask an origin system. */
+export const ASKING = [7, 8, 9] as const;
 
 const BRIEF: LocaleParts = { sms: '{{category}} {{ref}}', subject: '{{category}}', text: '{{message}} {{ref}}', html: '<p>{{message}} {{ref}}</p>' };
 

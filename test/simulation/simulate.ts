@@ -19,6 +19,7 @@ import type { Act, FaultKind, Plan, Workflow } from './plan.ts';
 import { simulatedVersions } from './policies.ts';
 import type { Surroundings } from './process.ts';
 import { openPacer } from './pacer.ts';
+import { createOrigins } from './origins.ts';
 import { createProvider } from './provider.ts';
 import { createQueue } from './queue.ts';
 import { stream } from './random.ts';
@@ -57,6 +58,7 @@ const requestOf = (index: number, workflow: Workflow, now: number): AcceptReques
     category: workflow.unrenderable ? 'x'.repeat(5_000) : 'payment_lockout', queue: 'payments', region: 'US', locale: 'en-US', player_ref: 'p-1', message: 'locked out', received_at: '2026-01-01T00:00:00Z',
     ticket_url: `http://127.0.0.1:3001/tickets/${eventId}`,
   }),
+  preconditionUrl: workflow.origin === null ? null : `https://shop.example.com/orders/w${index}`,
   expiresAt: workflow.expiresInMs === null ? null : now + workflow.expiresInMs, artifacts: [], requestId: `request-${index}`, actor: 'simulation',
   ticket: !workflow.unrenderable ? null : {
     category: 'payment_lockout', region: 'US', locale: 'en', queue: 'payments', urgency: 'urgent', receiptToken: `token-${index}`,
@@ -88,6 +90,7 @@ export const simulate = async (plan: Plan): Promise<Outcome> => {
     policyOf: (purpose) => simulatedVersions().policies.find((policy) => policy.purpose === purpose) as never,
     providerOf: (name) => (ledger.providers as Record<string, ProviderState | undefined>)[name],
     submitStartWithinMs: SUBMIT_START_WITHIN_MS + 50, clockSlackMs: 60_000, skewMs: 3_500, report,
+    originSaid: (eventId) => origins.said(eventId),
     isSuppressed: (n, channel) => ledger.suppressions.some((one) => one.tenant === n.tenant && one.channel === channel && one.address === n.prints[channel]),
     onMoved: (from, to) => { for (const edge of walkedEdges(from, to)) edges.set(edge, (edges.get(edge) ?? 0) + 1); },
   });
@@ -108,10 +111,11 @@ export const simulate = async (plan: Plan): Promise<Outcome> => {
   const provider = createProvider(around, {
     seed: plan.seed, carriers, startedAt: START, timeoutMs: PROVIDER_TIMEOUT_MS, nameOf: nameAll, onReceipt: checks.onReceipt, onDeferred: checks.onDeferred,
   });
+  const origins = createOrigins({ around, workflows: plan.workflows, indexOf: (eventId) => Number(names.get(eventId)?.slice(1)) });
   const queue = createQueue(around);
   const skewOf = (index: number): number => faults.all('clock-skew').filter((fault) => fault.process === index && fault.at <= scheduler.now - START)
     .reduce((sum, fault) => { faults.struck(fault); return sum + fault.byMs; }, 0);
-  const fleet: Fleet = createFleet({ around: () => around, ledger, queue: () => queue, provider: () => provider, random: stream(plan.seed, 'engine'), skewOf, carriers });
+  const fleet: Fleet = createFleet({ around: () => around, ledger, queue: () => queue, provider: () => provider, random: stream(plan.seed, 'engine'), skewOf, carriers, origins });
   fleet.up('coordinator');
 
   // Clients: each posts until it is answered, and keeps what it was told.
