@@ -65,8 +65,9 @@ const compiledOf = (template: TemplateVersion): Compiled => {
 const isWebUrl = (text: string): boolean => /^https?:\/\/[^\s"'<>\\]+$/.test(text) && URL.canParse(text);
 
 /** The declared variables, checked against their rules, and `ref`. */
-const checkedVariables = ({ template, variables, attemptKey }: RenderInput): Record<string, string> => {
-  const checked: Record<string, string> = { ref: referenceOf(attemptKey) };
+const checkedVariables = ({ template, variables, attemptKey }: TextInput): Record<string, string> => {
+  const address = template.terms?.postalAddress;
+  const checked: Record<string, string> = { ref: referenceOf(attemptKey), ...(address === undefined ? {} : { postal_address: address }) };
   for (const [name, rule] of Object.entries(template.variables)) {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (typeof value !== 'string') return refuse(`variable ${name} is missing`);
@@ -84,6 +85,10 @@ const senderOf = (text: string): Mailbox => {
   return address ? { name: first?.name ?? '', address } : refuse('the sender (MAIL_FROM) is not one email address');
 };
 
+/** Printable ASCII only: whatever else a link may hold, in a header it could begin another one, or be folded. */
+const unsubscribeUrl = (text: string, name: string): string =>
+  (/^https:\/\/[\x21-\x7e]{1,900}$/.test(text) && !/[<>]/.test(text) ? text : refuse(`variable ${name} is not an https address that a header can hold`));
+
 const renderSms = (input: RenderInput, text: string): RenderedMessage => {
   const to = normalisePhone(input.to) ?? refuse('the recipient is not a valid phone number');
   if (!/^[A-Za-z0-9+ ._-]{1,64}$/.test(input.sender.sms)) refuse('the sender of SMS is not a number or a sender id');
@@ -98,19 +103,29 @@ const renderEmail = (input: RenderInput, parts: { subject: string; text: string;
   if (parts.subject.trim() === '') refuse('the subject is empty');
   if (parts.subject.length > SUBJECT_MAX) refuse(`the subject is longer than ${SUBJECT_MAX}`);
   const { attemptKey, plannedAt } = input;
-  return { channel: 'email', to, from: from.address, mime: composeMime({ from, to, ...parts, attemptKey, plannedAt }) };
+  const oneClick = input.template.terms?.oneClick;
+  const unsubscribe = oneClick === undefined ? {} : { unsubscribeUrl: unsubscribeUrl(input.variables[oneClick] ?? '', oneClick) };
+  return { channel: 'email', to, from: from.address, mime: composeMime({ from, to, ...parts, attemptKey, plannedAt, ...unsubscribe }) };
+};
+
+type TextInput = Pick<RenderInput, 'template' | 'locale' | 'variables' | 'attemptKey'>;
+
+const textsOf = (input: TextInput): { locale: string; texts: string[] } => {
+  const { template } = input;
+  const variables = checkedVariables(input);
+  const locale = resolveLocale(template, input.locale);
+  const parts = compiledOf(template);
+  const texts = PARTS[template.channel].map((part) => {
+    const found = parts.get(`${part}.${locale}`) ?? refuse(`template ${template.name} ${template.version} has no ${part} in ${locale}`);
+    return renderPart(found, variables);
+  });
+  return { locale, texts };
 };
 
 const render = (input: RenderInput): RenderResult => {
   const { template, channel } = input;
   if (template.channel !== channel) refuse(`template ${template.name} is for ${template.channel}, not for ${channel}`);
-  const variables = checkedVariables(input);
-  const locale = resolveLocale(template, input.locale);
-  const parts = compiledOf(template);
-  const [first = '', text = '', html = ''] = PARTS[channel].map((part) => {
-    const found = parts.get(`${part}.${locale}`) ?? refuse(`template ${template.name} ${template.version} has no ${part} in ${locale}`);
-    return renderPart(found, variables);
-  });
+  const { locale, texts: [first = '', text = '', html = ''] } = textsOf(input);
   const message = channel === 'sms' ? renderSms(input, first) : renderEmail(input, { subject: first, text, html });
   const hash = createHash('sha256').update(canonicalText(message), 'utf8').digest('hex');
   return { ok: true, message, hash, locale, ...(message.channel === 'sms' ? { segments: smsSize(message.text).segments } : {}) };
@@ -127,6 +142,19 @@ export const renderAttempt = (input: RenderInput): RenderResult => {
     return render(input);
   } catch (error) {
     if (error instanceof Refused || error instanceof LiquidError) return { ok: false, reason: 'render_error', problem: error.message };
+    throw error;
+  }
+};
+
+export type RenderedTexts = { ok: true; locale: string; texts: Partial<Record<Part, string>> } | { ok: false; problem: string };
+
+/** Renders the texts of a template alone, as a message of it would hold them: for a preview, where there is nobody to send to. */
+export const renderTexts = (input: TextInput): RenderedTexts => {
+  try {
+    const { locale, texts } = textsOf(input);
+    return { ok: true, locale, texts: Object.fromEntries(PARTS[input.template.channel].map((part, index) => [part, texts[index] ?? ''])) };
+  } catch (error) {
+    if (error instanceof Refused || error instanceof LiquidError) return { ok: false, problem: error.message };
     throw error;
   }
 };
