@@ -24,8 +24,9 @@ const LONGEST_VALUE = 1_000;
 const field = ([name, rule]: [string, TemplateVersion['variables'][string]], value: string): string => {
   const id = `v-${escapeHtml(name)}`;
   const common = `id="${id}" name="v.${escapeHtml(name)}" maxlength="${Math.min(rule.max, LONGEST_VALUE)}" autocomplete="off" spellcheck="false"`;
-  const input = rule.max > 200 && rule.type === 'string' ? `<textarea ${common} rows="3">\n${escapeHtml(value)}</textarea>` : `<input ${common} value="${escapeHtml(value)}">`;
-  return `<div><label for="${id}">${escapeHtml(name)}${rule.secret ? ' <span class="soft">(secret)</span>' : ''}</label>${input}</div>`;
+  const isLong = rule.max > 200 && rule.type === 'string';
+  const input = isLong ? `<textarea ${common} rows="3">\n${escapeHtml(value)}</textarea>` : `<input ${common} value="${escapeHtml(value)}">`;
+  return `<div${isLong ? ' class="long-field"' : ''}><label for="${id}">${escapeHtml(name)}${rule.secret ? ' <span class="soft">(secret)</span>' : ''}</label>${input}</div>`;
 };
 
 const form = ({ template, locale, values }: PreviewView): string => `<form method="get" action="${escapeHtml(pathOf(template))}" class="filters">

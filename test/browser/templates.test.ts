@@ -40,6 +40,8 @@ describeInBrowser('templates in a browser', () => {
     expect(await isTooWide(page, look.width)).toBe(false);
     expect(await smallTargets(page)).toEqual([]);
     await keepPicture(page, `template-email-${look.width}`);
+    await page.locator('iframe.mail').scrollIntoViewIfNeeded();
+    await keepPicture(page, `template-email-frame-${look.width}`, false);
     expect(complaints).toEqual([]);
     await context.close();
   });
