@@ -24,12 +24,11 @@ const PUBLISH_TEMPLATES: Statement = {
          SELECT name, version, hash, definition, $2::timestamptz FROM jsonb_to_recordset($1::jsonb) AS t(name text, version integer, hash text, definition jsonb)
          ON CONFLICT DO NOTHING`,
 };
-// A purpose takes up the newest version that was published, unless a person has activated another one.
+// A purpose takes up the newest of these versions, unless a person has activated another one.
 const ACTIVATE: Statement = {
-  name: 'tocsin_activate_newest_v1',
+  name: 'tocsin_activate_newest_v2',
   text: `INSERT INTO policy_activation (purpose, version, activated_at, actor)
-         SELECT v.purpose, max(v.version), $1::timestamptz, 'boot' FROM policy_version v
-          WHERE v.purpose = ANY($2::text[])
+         SELECT v.purpose, max(v.version), $1::timestamptz, 'boot' FROM unnest($2::text[], $3::integer[]) AS v(purpose, version)
           GROUP BY v.purpose
          HAVING max(v.version) > coalesce((SELECT max(a.version) FROM policy_activation a WHERE a.purpose = v.purpose), 0)`,
 };
@@ -53,12 +52,14 @@ export const publishOnly = async (db: Database, shipped: Shipped): Promise<void>
 };
 
 /**
- * Publishes the shipped policy and template versions; a purpose takes up its newest one, unless a higher one was active before.
+ * Publishes the shipped policy and template versions; a purpose takes up its newest one, unless a higher one was active before. Those
+ * that are `unfit` are published and not taken up.
  * @throws VersionChangedError as `publishOnly`.
  */
-export const publishVersions = async (db: Database, shipped: Shipped): Promise<void> => {
+export const publishVersions = async (db: Database, shipped: Shipped & { unfit?: readonly { purpose: string; version: number }[] }): Promise<void> => {
   await publishOnly(db, shipped);
-  await db.query(ACTIVATE, [toTimestamp(shipped.now), shipped.policies.map((policy) => policy.purpose)]);
+  const fit = shipped.policies.filter(({ purpose, version }) => !shipped.unfit?.some((one) => one.purpose === purpose && one.version === version));
+  await db.query(ACTIVATE, [toTimestamp(shipped.now), fit.map(({ purpose }) => purpose), fit.map(({ version }) => version)]);
 };
 
 const refuseChange = (what: string, ours: { version: number; hash: string }, stored: { hash: string } | undefined): void => {

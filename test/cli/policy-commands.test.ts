@@ -173,6 +173,13 @@ describe('policy activate', () => {
     expect((await engine.db.pool.query('SELECT 1 FROM policy_version WHERE version = 3')).rows).toEqual([]);
   });
 
+  it('by a start or a migration passes over a version that fits nothing, publishes it, and says so', async () => {
+    edit(`policies/${PURPOSE}/1.yaml`, `policies/${PURPOSE}/4.yaml`, (text) => text.replace('template_version: 1', 'template_version: 8'));
+    const ran = await tocsin(['migrate']);
+    expect(ran).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/not taken up by itself: game-support-urgent 4\npolicies\/game-support-urgent\/4\.yaml:27:23 steps\[0\]\.template_version: is 8, but/) });
+    expect(await jsonOf(['policy', 'list', PURPOSE])).toMatchObject({ policies: [{ version: 1, state: 'active' }, { version: 2 }, { version: 4, state: 'published', activated_at: null }] });
+  });
+
   it.each([
     [['policy', 'activate', PURPOSE, 'two', '--reason', 'checked'], 'VERSION must be a number'],
     [['policy', 'activate', PURPOSE, '2'], '--reason is missing'],
