@@ -1,4 +1,5 @@
 import type { Preview } from '../../shared/content/preview.ts';
+import { ownerName } from '../../shared/content/template.ts';
 import type { TemplateVersion } from '../../shared/content/template.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { facts, page, shownTime, table } from './page.ts';
@@ -55,7 +56,7 @@ export const templatePreviewPage = (view: PreviewView): string => {
 <h2>Values</h2>${form(view)}
 <h2>Message in ${escapeHtml(view.locale)}</h2>${shown(view)}
 <h2>Facts</h2>${facts([
-    ['Channel', escapeHtml(template.channel)], ['Class', escapeHtml(template.classification)], ['Owner', escapeHtml(template.owner)], ['Languages', escapeHtml(localesOf(template).join(', '))],
+    ['Channel', escapeHtml(template.channel)], ['Class', escapeHtml(template.classification)], ['Owner', escapeHtml(template.owner === 'ours' ? 'ours' : `${ownerName(template.owner)}, ${template.owner.id}`)], ['Languages', escapeHtml(localesOf(template).join(', '))],
     ['Fallback', escapeHtml(template.fallbackLocale)], ['Hash', `<code>${escapeHtml(template.hash)}</code>`],
   ])}`);
 };

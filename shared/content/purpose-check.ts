@@ -11,7 +11,7 @@ import type { FileProblem } from './yaml-file.ts';
 /** What the policies of a folder are held against. */
 export interface Surroundings { templates: ReadTemplates; senders: Senders | null; carriers: Readonly<Record<Channel, Carrier>> }
 
-const checkTemplateOf = ({ policy, at }: ReadPolicy, index: number, { present, read }: ReadTemplates): FileProblem[] => {
+const checkTemplateOf = ({ policy, at }: ReadPolicy, index: number, { templates: { present, read }, carriers }: Surroundings): FileProblem[] => {
   const { template: name, templateVersion: version, channel } = policy.steps[index] as PolicyStep;
   const versions = present.filter((one) => one.name === name).map((one) => one.version).sort((one, other) => one - other);
   if (versions.length === 0) return [at(['steps', index, 'template'], `is ${name}, which no template is called; correct it, or add a folder of that name to the templates`, 'unknown_template')];
@@ -19,6 +19,10 @@ const checkTemplateOf = ({ policy, at }: ReadPolicy, index: number, { present, r
   const found = read.find(({ template }) => template.name === name && template.version === version)?.template;
   if (!found) return [];
   const problems: FileProblem[] = [];
+  const keeper = found.owner === 'ours' ? null : found.owner.provider;
+  if (keeper !== null && found.channel === channel && carriers[channel].name !== keeper) {
+    problems.push(at(['steps', index, 'template'], `is kept by ${keeper}, but ${channel} goes through ${carriers[channel].name}; name a template of ours`, 'provider_template'));
+  }
   if (found.channel !== channel) problems.push(at(['steps', index, 'template'], `is for ${found.channel}, but the step's channel is ${channel}; name a template of that channel`, 'wrong_channel'));
   if (found.classification !== policy.classification) {
     problems.push(at(['classification'], `is ${policy.classification}, but ${name} ${version} is ${found.classification}; make both the same`, 'classification_differs'));
@@ -75,7 +79,7 @@ const checkSecrets = ({ policy }: ReadPolicy, templates: readonly ReadTemplate[]
 export const checkPurpose = (policy: ReadPolicy, { templates, senders, carriers }: Surroundings): FileProblem[] => {
   const own = policy.policy.steps.flatMap(({ template: name, templateVersion: version }) => templates.read.filter(({ template }) => template.name === name && template.version === version));
   return [
-    ...policy.policy.steps.flatMap((_step, index) => [...checkTemplateOf(policy, index, templates), ...checkCarrier(policy, index, carriers)]),
+    ...policy.policy.steps.flatMap((_step, index) => [...checkTemplateOf(policy, index, { templates, senders, carriers }), ...checkCarrier(policy, index, carriers)]),
     ...checkSenders(policy, senders), ...checkQuietHours(policy), ...checkSupplies(policy, own), ...checkSecrets(policy, own), ...checkStates(own),
   ];
 };

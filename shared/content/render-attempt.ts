@@ -89,12 +89,17 @@ const senderOf = (text: string): Mailbox => {
 const unsubscribeUrl = (text: string, name: string): string =>
   (/^https:\/\/[\x21-\x7e]{1,900}$/.test(text) && !/[<>]/.test(text) ? text : refuse(`variable ${name} is not an https address that a header can hold`));
 
-const renderSms = (input: RenderInput, text: string): RenderedMessage => {
+/** What the provider is to put into its template. */
+const providerTemplateOf = ({ owner }: TemplateVersion, variables: Record<string, string>) => (owner === 'ours' ? {} : {
+  providerTemplate: { id: owner.id, variables: Object.fromEntries(Object.entries(owner.variables).map(([placeholder, name]) => [placeholder, variables[name] ?? refuse(`variable ${name} is missing`)])) },
+});
+
+const renderSms = (input: RenderInput, text: string, variables: Record<string, string>): RenderedMessage => {
   const to = normalisePhone(input.to) ?? refuse('the recipient is not a valid phone number');
   if (!/^[A-Za-z0-9+ ._-]{1,64}$/.test(input.sender.sms)) refuse('the sender of SMS is not a number or a sender id');
   if (text.trim() === '') refuse('the text is empty');
   if (text.length > SMS_MAX) refuse(`the text is longer than ${SMS_MAX}`);
-  return { channel: 'sms', to, from: input.sender.sms, text };
+  return { channel: 'sms', to, from: input.sender.sms, text, ...providerTemplateOf(input.template, variables) };
 };
 
 const renderEmail = (input: RenderInput, parts: { subject: string; text: string; html: string }): RenderedMessage => {
@@ -110,7 +115,7 @@ const renderEmail = (input: RenderInput, parts: { subject: string; text: string;
 
 type TextInput = Pick<RenderInput, 'template' | 'locale' | 'variables' | 'attemptKey'>;
 
-const textsOf = (input: TextInput): { locale: string; texts: string[] } => {
+const textsOf = (input: TextInput): { locale: string; texts: string[]; variables: Record<string, string> } => {
   const { template } = input;
   const variables = checkedVariables(input);
   const locale = resolveLocale(template, input.locale);
@@ -119,14 +124,14 @@ const textsOf = (input: TextInput): { locale: string; texts: string[] } => {
     const found = parts.get(`${part}.${locale}`) ?? refuse(`template ${template.name} ${template.version} has no ${part} in ${locale}`);
     return renderPart(found, variables);
   });
-  return { locale, texts };
+  return { locale, texts, variables };
 };
 
 const render = (input: RenderInput): RenderResult => {
   const { template, channel } = input;
   if (template.channel !== channel) refuse(`template ${template.name} is for ${template.channel}, not for ${channel}`);
-  const { locale, texts: [first = '', text = '', html = ''] } = textsOf(input);
-  const message = channel === 'sms' ? renderSms(input, first) : renderEmail(input, { subject: first, text, html });
+  const { locale, variables, texts: [first = '', text = '', html = ''] } = textsOf(input);
+  const message = channel === 'sms' ? renderSms(input, first, variables) : renderEmail(input, { subject: first, text, html });
   const hash = createHash('sha256').update(canonicalText(message), 'utf8').digest('hex');
   return { ok: true, message, hash, locale, ...(message.channel === 'sms' ? { segments: smsSize(message.text).segments } : {}) };
 };

@@ -89,5 +89,23 @@ const checkClassification = (read: ReadTemplate): FileProblem[] => {
   return found;
 };
 
+/** The provider's text is made of exactly the variables it was registered with: one more or less and it refuses, or says something else than our copy. */
+const checkOwner = (read: ReadTemplate): FileProblem[] => {
+  const { template: { owner, channel, locales }, at } = read;
+  if (owner === 'ours') return [];
+  const found: FileProblem[] = [];
+  if (channel !== 'sms') found.push(at(['owner'], `is ${owner.provider}, which keeps templates for sms alone; write ours`, 'provider_template'));
+  if (Object.keys(locales).length > 1) found.push(at(['locales'], 'are several, but a template of the provider has one text; make a template of each locale', 'provider_template'));
+  const given = new Set(Object.values(owner.variables));
+  for (const placed of partsOf(read.template)) {
+    const shown = compilePart(placed.part, placed.source).reads;
+    const names = new Set(shown.map(({ name }) => name));
+    found.push(...shown.filter(({ name }) => !given.has(name)).map(({ name, line }) => inPart(read, placed, [line, `shows ${name}, which stands for no placeholder of the provider's template; add it to owner.variables, or drop it`, 'provider_variables'])));
+    found.push(...Object.entries(owner.variables).filter(([, name]) => !names.has(name)).map(([placeholder, name]) =>
+      at(['owner', 'variables', placeholder], `is ${name}, which ${placed.part}.${placed.locale}.liquid does not show; make the text a copy of the provider's`, 'provider_variables')));
+  }
+  return found;
+};
+
 /** What the schema and the syntax cannot see: links, what an SMS costs, secrets, and what the law wants of a class of mail. */
-export const checkTemplate = (read: ReadTemplate): FileProblem[] => [...checkLinks(read), ...checkSegments(read), ...checkSecrets(read), ...checkPostalAddress(read), ...checkClassification(read)];
+export const checkTemplate = (read: ReadTemplate): FileProblem[] => [...checkOwner(read), ...checkLinks(read), ...checkSegments(read), ...checkSecrets(read), ...checkPostalAddress(read), ...checkClassification(read)];

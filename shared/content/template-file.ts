@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { compilePart, FILTERS, LiquidError, renderPart, TAGS } from './liquid.ts';
 import { checkTemplate } from './template-check.ts';
-import { termFields, termsOf } from './template-terms.ts';
+import { ownerField, termFields, termsOf } from './template-terms.ts';
 import { PARTS, withHash } from './template.ts';
 import type { LocaleParts, Part, TemplateVersion } from './template.ts';
 import { FileProblemsError, isError, readFrom, readYamlFile, shownPath } from './yaml-file.ts';
@@ -16,7 +16,7 @@ const locale = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a B
 
 /** A `template.yaml`; its JSON schema is published under `docs/schemas`. */
 export const templateSchema = z.strictObject({
-  owner: z.literal('ours'),
+  owner: ownerField,
   channel: z.enum(['sms', 'email']),
   classification: z.enum(['transactional', 'commercial', 'subscription']),
   variables: z.record(z.string().regex(/^[a-z][a-z0-9_]*$/, 'a variable is named in lower case with underscores'), z.strictObject({

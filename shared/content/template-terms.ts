@@ -5,6 +5,16 @@ import type { TemplateTerms } from './template.ts';
 const variable = z.string().regex(/^[a-z][a-z0-9_]*$/, 'must name a variable');
 const budget = z.int().min(1).max(10);
 
+/** Schema of a template's owner. */
+export const ownerField = z.union([
+  z.literal('ours'),
+  z.strictObject({
+    provider: z.literal('twilio').describe('The provider that keeps the template'),
+    id: z.string().regex(/^HX[0-9a-f]{32}$/, 'must be the id of a content template: HX and 32 hex digits').describe('Its id there'),
+    variables: z.record(z.string().regex(/^\w{1,16}$/, 'a placeholder is a short name or number'), variable).default({}).describe('Per placeholder of the provider\'s text, the variable that stands for it'),
+  }),
+], 'must be ours, or { provider: twilio, id: HX…, variables: { "1": name } }').describe('`ours`, or a template that a provider keeps');
+
 /** What a template may say of itself beyond its texts; all of it can be left out. */
 export const termFields = {
   segments: z.union([budget, z.record(z.string(), budget)]).optional().describe('SMS: most segments that a message may cost, for all locales or by locale (4 where it is left out)'),

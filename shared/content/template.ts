@@ -33,12 +33,18 @@ export const PARTS: Readonly<Record<Channel, readonly Part[]>> = { sms: ['sms'],
 /** Liquid sources by part. */
 export type LocaleParts = Partial<Record<Part, string>>;
 
+/** A template that a provider keeps: its id there, and which of our variables stands for each of its placeholders. */
+export interface ProviderOwner { provider: 'twilio'; id: string; variables: Record<string, string> }
+
+/** Whose template it is, in a word. */
+export const ownerName = (owner: TemplateVersion['owner']): string => (owner === 'ours' ? owner : owner.provider);
+
 /** One immutable, numbered version of a template with all its sources: plain JSON, to be stored as it is. */
 export interface TemplateVersion {
   name: string;
   version: number;
   channel: Channel;
-  owner: 'ours';
+  owner: 'ours' | ProviderOwner;
   classification: 'transactional' | 'commercial' | 'subscription';
   variables: Record<string, VariableRule>;
   locales: Record<string, LocaleParts>;

@@ -40,6 +40,23 @@ describe('subscription mail', () => {
   });
 });
 
+const KEPT = `HX${'a1'.repeat(16)}`;
+
+describe('a template that a provider keeps', () => {
+  const kept = withHash({
+    name: 'code', version: 1, channel: 'sms', owner: { provider: 'twilio', id: KEPT, variables: { 1: 'code', 2: 'ref' } }, classification: 'transactional', fallbackLocale: 'en',
+    variables: { code: { type: 'string', max: 8 } }, locales: { en: { sms: 'Your code is {{ code }} ({{ ref }})' } },
+  });
+
+  it('is asked for by its id with exactly its variables; our copy of the text stands beside it, under one hash', () => {
+    const render = (template: TemplateVersion) => renderAttempt(inputFor('game-support-urgent-sms', { code: 'A1' }, { template }));
+    const result = render(kept);
+    expect(result).toMatchObject({ ok: true, message: { text: expect.stringMatching(/^Your code is A1 \(\w{8}\)$/), providerTemplate: { id: KEPT, variables: { 1: 'A1', 2: expect.stringMatching(/^\w{8}$/) } } } });
+    const ours = render(withHash({ ...kept, owner: 'ours' }));
+    expect(result.ok && ours.ok && result.hash !== ours.hash).toBe(true);
+  });
+});
+
 describe('the terms of policies and templates', () => {
   let dir: string;
   beforeEach(() => {
@@ -94,6 +111,19 @@ describe('the terms of policies and templates', () => {
       'warning quiet_hours_not_obeyed policies/game-support-urgent/1.yaml:9', 'warning states_differ templates/game-support-urgent-email/1/template.yaml:5',
       'warning states_differ templates/game-support-urgent-email/1/text.en.liquid:1', 'warning secret_channel templates/game-support-urgent-sms/1/template.yaml:7',
     ]);
+  });
+
+  it('of a template that a provider keeps must be exact, and its provider must be the one that carries the channel', () => {
+    rmSync(join(dir, SMS, 'sms.de.liquid'));
+    edit(`${SMS}/template.yaml`, 'owner: ours', `owner: { provider: twilio, id: ${KEPT}, variables: { "1": category, "2": region, "3": queue, "4": ref, "5": ticket_url } }`);
+    edit(`${SMS}/template.yaml`, 'locales: [en, de]', 'locales: [en]');
+    expect(lint()).toEqual([]);
+    expect(lint(carriersFor({ sms: 'sinch', email: 'smtp' }))).toEqual(['error provider_template policies/game-support-urgent/1.yaml:26']);
+    edit(`${SMS}/template.yaml`, '"4": ref, ', '"4": locale, ');
+    edit(`${SMS}/template.yaml`, '  queue: {', '  locale: { type: string, max: 9 }\n  queue: {');
+    expect(lint()).toEqual(['error provider_variables templates/game-support-urgent-sms/1/sms.en.liquid:1', 'error provider_variables templates/game-support-urgent-sms/1/template.yaml:2']);
+    edit(`${SMS}/template.yaml`, KEPT, 'HX1');
+    expect(lint()).toEqual(['error invalid_value templates/game-support-urgent-sms/1/template.yaml:2']);
   });
 
   it('depend on the transports: a provider that recognises a repetition may replay', () => {
