@@ -3,7 +3,7 @@ import { mailFieldsOf } from '../../shared/transports/resend/mail-fields.ts';
 
 const SAID: Record<RenderedAgain['verdict'], string> = {
   matches: 'the hash in the ledger matches: this is the exact message',
-  differs: 'the hash in the ledger does not match: this is not what was planned then; name the sender of that time with --sms-from and --mail-from',
+  differs: 'the hash in the ledger does not match: this is not what was planned then; where the sender has changed since the acceptance, name it with --sms-from or --mail-from',
   destroyed: 'destroyed: what it was made of is not kept any more',
   not_rendered: 'it was never rendered',
 };

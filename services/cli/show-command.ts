@@ -39,7 +39,7 @@ const page = (view: NotificationView, entries: Entry[], width: number): string =
 const showMessages = async (eventId: string, input: Input, io: Io): Promise<number> => {
   const known = readSender(io.env, readCliConfig(io.env));
   const sender = { sms: input.text('sms-from') ?? known.sms ?? '', email: input.text('mail-from') ?? known.email ?? '' };
-  const found = await withEngine(io, (engine) => renderAgain(engine, eventId, sender));
+  const found = await withEngine(io, (engine) => renderAgain(engine, eventId, [sender]));
   if (!found) throw notFound(eventId);
   io.out.write(input.json ? `${JSON.stringify({ event_id: eventId, messages: found.map(messageJson) })}\n` : messageLines(found));
   return found.some(({ verdict }) => verdict === 'differs') ? 1 : 0;
@@ -51,8 +51,8 @@ export const showCommand: Command = {
   args: [{ name: 'EVENT', help: 'event id, as the receipt says' }],
   options: {
     message: { help: 'instead, each attempt\'s exact message, made again from what is sealed, and whether the hash in the ledger matches' },
-    'sms-from': { value: 'S', help: 'with --message: the sender of SMS at that time (default: TWILIO_FROM or SINCH_FROM)' },
-    'mail-from': { value: 'S', help: 'with --message: the sender of email at that time (default: MAIL_FROM)' },
+    'sms-from': { value: 'S', help: 'with --message: a sender of SMS to try beside that of the acceptance (default: TWILIO_FROM or SINCH_FROM)' },
+    'mail-from': { value: 'S', help: 'with --message: a sender of email to try beside that of the acceptance (default: MAIL_FROM)' },
   },
   examples: [
     ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'tables for people'],

@@ -193,9 +193,14 @@ describe('policy activate', () => {
 describe('show --message', () => {
   it('says where the message comes out otherwise, and never takes it for what was sent', async () => {
     const eventId = await accept();
-    const ran = await tocsin(['show', eventId, '--message', '--sms-from', '+12025550199']);
-    expect(ran).toMatchObject({ code: 1, out: expect.stringContaining('this is not what was planned then') });
-    expect((await tocsin(['show', eventId, '--message'])).out).toContain('To: +12025550103\nFrom: +12025550100\n\nTocsin URGENT: payment_lockout');
+    await engine.db.pool.query("UPDATE notification_state SET state = jsonb_set(state, '{attempts,0,renderHash}', '\"0\"') WHERE event_id = $1", [eventId]);
+    expect(await tocsin(['show', eventId, '--message'])).toMatchObject({ code: 1, out: expect.stringContaining('this is not what was planned then') });
+  });
+
+  it('knows the sender of the acceptance, whatever the deployment sends from by now', async () => {
+    const eventId = await accept();
+    const elsewhere = { TWILIO_FROM: '+12025550199', MAIL_FROM: 'other@example.com' };
+    expect((await tocsin(['show', eventId, '--message'], elsewhere)).out).toContain('To: +12025550103\nFrom: +12025550100\n\nTocsin URGENT: payment_lockout');
   });
 
   it('says destroyed once what it was made of is gone', async () => {

@@ -10,7 +10,7 @@ import { verifyNotifications } from '../../shared/ledger/verify-database.ts';
 import { collectFaults } from '../../shared/ledger/verify-fault.ts';
 import { templateNamed } from '../content/render-support.ts';
 import { describeOnBackends } from '../support/backends.ts';
-import { SENDER, shippedPolicies } from '../support/test-engine.ts';
+import { shippedPolicies } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 
@@ -48,7 +48,7 @@ describeOnBackends('a new version of a policy', (backend) => {
   test('changes nothing of what is under way: its fallback comes by the clocks and texts it was accepted under, and renders to the same hash', async () => {
     const older = await world.accept('03');
     await submitted(older, 'sms');
-    const planned = (await renderAgain(world.engine, older, SENDER))?.[0];
+    const planned = (await renderAgain(world.engine, older))?.[0];
     expect(planned).toMatchObject({ verdict: 'matches', templateVersion: 1 });
 
     expect(await activatePolicy(world.engine, { purpose: PURPOSE, version: 2, reason: 'checked', actor: 'ada', linted: LINTED })).toEqual({ kind: 'activated', before: 1 });
@@ -64,10 +64,10 @@ describeOnBackends('a new version of a policy', (backend) => {
 
     expect(received(older)).toEqual([expect.stringContaining('Tocsin URGENT:'), expect.stringContaining('[Urgent]')]);
     expect(received(newer)).toEqual([expect.stringContaining('Tocsin AT ONCE:'), expect.stringContaining('[At once]')]);
-    const again = await renderAgain(world.engine, older, SENDER);
+    const again = await renderAgain(world.engine, older);
     expect(again?.map(({ verdict, templateVersion }) => [verdict, templateVersion])).toEqual([['matches', 1], ['matches', 1]]);
     expect(again?.[0]).toEqual(planned);
-    expect((await renderAgain(world.engine, newer, SENDER))?.map(({ verdict, templateVersion }) => [verdict, templateVersion])).toEqual([['matches', 2], ['matches', 2]]);
+    expect((await renderAgain(world.engine, newer))?.map(({ verdict, templateVersion }) => [verdict, templateVersion])).toEqual([['matches', 2], ['matches', 2]]);
     expect((await world.ask('SELECT DISTINCT policy_version, template_version FROM attempt WHERE event_id = ANY($1) ORDER BY 1', [[older, newer]])).map((row) => [row['policy_version'], row['template_version']])).toEqual([[1, 1], [2, 2]]);
     expect((await world.ask('SELECT DISTINCT policy_version FROM ledger_entry WHERE event_id = $1', [older]))).toEqual([{ policy_version: 1 }]);
     const faults = collectFaults(10);
