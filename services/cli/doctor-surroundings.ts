@@ -1,11 +1,14 @@
 import type { CliConfig } from '../../shared/config/cli-config.ts';
 import { readKeysText } from '../../shared/config/cli-config.ts';
 import type { Environment } from '../../shared/config/environment.ts';
+import { readTransportNames } from '../../shared/config/engine-config.ts';
+import { lintContent } from '../../shared/content/lint.ts';
 import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadRoster } from '../../shared/content/roster.ts';
 import { loadTemplates } from '../../shared/content/template-file.ts';
-import { FileProblemsError } from '../../shared/content/yaml-file.ts';
+import { FileProblemsError, isError, textOf } from '../../shared/content/yaml-file.ts';
 import { parseKeyRing } from '../../shared/security/key-ring.ts';
+import { carriersFor } from '../../shared/transports/carriers.ts';
 import type { Finding } from './doctor-finding.ts';
 import { fault, note, ok, wordsOf } from './doctor-finding.ts';
 
@@ -52,8 +55,23 @@ const loads = (name: string, what: string, load: () => number): Finding => {
   }
 };
 
-/** Policies, templates and roster, as files. */
-export const checkContent = ({ policyDir, templateDir }: CliConfig): Finding[] => [
+/** Whether policies, templates, senders and transports fit each other. */
+const fitting = (env: Environment, { policyDir, templateDir }: CliConfig): Finding => {
+  try {
+    const { problems } = lintContent({ policyDir, templateDir, carriers: carriersFor(readTransportNames(env)) });
+    const [first] = problems.filter(isError);
+    if (first) return fault('lint', textOf(first), 'run npx tocsin policy lint and npx tocsin template lint');
+    const [warning] = problems;
+    return warning ? note('lint', textOf(warning), 'run npx tocsin policy lint and npx tocsin template lint') : ok('lint', 'nothing to object to');
+  } catch (error) {
+    return fault('lint', wordsOf(error), 'see that the folders are there');
+  }
+};
+
+/** Policies, templates and roster, as files, and together. */
+export const checkContent = (env: Environment, config: CliConfig): Finding[] => [...loadable(config), fitting(env, config)];
+
+const loadable = ({ policyDir, templateDir }: CliConfig): Finding[] => [
   loads('policies', 'policy versions', () => loadPolicies(policyDir).length),
   loads('templates', 'template versions', () => loadTemplates(templateDir).length),
   loads('roster', 'people', () => loadRoster(policyDir).people.length),

@@ -1,13 +1,18 @@
 import { existsSync } from 'node:fs';
+import { readTransportNames } from '../../shared/config/engine-config.ts';
 import { readCliConfig, readOwnerUrl } from '../../shared/config/cli-config.ts';
 import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadTemplates } from '../../shared/content/template-file.ts';
+import { unfitVersions } from '../../shared/delivery/unfit-versions.ts';
+import type { UnfitVersion } from '../../shared/delivery/unfit-versions.ts';
 import { APP_ROLE, openDatabase } from '../../shared/ledger/database.ts';
 import { migrate } from '../../shared/ledger/migrate.ts';
 import { publishVersions } from '../../shared/ledger/versions.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { armFaultPoint, faultPoint } from '../../shared/telemetry/fault-points.ts';
+import { carriersFor } from '../../shared/transports/carriers.ts';
 import type { Command } from './command.ts';
+import type { Io } from './io.ts';
 import { Refusal } from './refusal.ts';
 
 /** What a folder holds; one that is not there is told as such. */
@@ -16,16 +21,17 @@ const loaded = <Version>(variable: string, folder: string, load: (folder: string
   return load(folder);
 };
 
-const publish = async (ownerUrl: string, folders: { policyDir: string; templateDir: string }): Promise<{ policies: number; templates: number }> => {
+const publish = async (ownerUrl: string, folders: { policyDir: string; templateDir: string }, io: Io): Promise<{ policies: number; templates: number; unfit: UnfitVersion[] }> => {
   const policies = loaded('TOCSIN_POLICY_DIR', folders.policyDir, loadPolicies);
   const templates = loaded('TOCSIN_TEMPLATE_DIR', folders.templateDir, loadTemplates).map((one) => ({ name: one.name, version: one.version, definition: one }));
+  const unfit = unfitVersions({ policyDir: folders.policyDir, templateDir: folders.templateDir, carriers: carriersFor(readTransportNames(io.env)) });
   const db = openDatabase({ url: ownerUrl, role: null, poolSize: 2 });
   try {
-    await publishVersions(db, { policies, templates, now: Date.now() });
+    await publishVersions(db, { policies, templates, unfit, now: Date.now() });
   } finally {
     await db.close();
   }
-  return { policies: policies.length, templates: templates.length };
+  return { policies: policies.length, templates: templates.length, unfit };
 };
 
 export const migrateCommand: Command = {
@@ -49,9 +55,10 @@ export const migrateCommand: Command = {
       await migrateQueueSchema(ownerUrl, APP_ROLE);
       say('the queue schema is current (queues on Postgres, since REDIS_URL is not set)');
     } else say('no queue schema is needed (queues on Redis)');
-    const published = await publish(ownerUrl, config);
+    const { unfit, ...published } = await publish(ownerUrl, config, io);
+    for (const { purpose, version, why } of unfit) say(`not taken up by itself: ${purpose} ${version}\n${why}`);
     say(`published: ${published.policies} policy versions, ${published.templates} template versions`);
-    if (input.json) io.out.write(`${JSON.stringify({ ...result, queue, published })}\n`);
+    if (input.json) io.out.write(`${JSON.stringify({ ...result, queue, published, not_taken_up: unfit.map(({ purpose, version, why }) => ({ purpose, version, why: why.split('\n') })) })}\n`);
     return 0;
   },
 };

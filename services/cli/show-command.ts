@@ -1,8 +1,13 @@
+import { readCliConfig, readSender } from '../../shared/config/cli-config.ts';
+import { renderAgain } from '../../shared/delivery/render-again.ts';
 import { createVersionStore } from '../../shared/delivery/versions.ts';
 import type { LostRaceRecord } from '../../shared/ledger/lost-races.ts';
 import { readLostRaces } from '../../shared/ledger/lost-races.ts';
 import { readEntries, readNotification } from '../../shared/ledger/reads.ts';
-import type { Command } from './command.ts';
+import type { Command, Input } from './command.ts';
+import type { Io } from './io.ts';
+import { messageJson, messageLines } from './message-lines.ts';
+import { withEngine } from './operator-engine.ts';
 import { eventIdOf } from './command.ts';
 import { ENTRY_HEAD, dateTime, entryJson, entryRow } from './entry-lines.ts';
 import type { Entry } from './ledger-session.ts';
@@ -39,17 +44,33 @@ const page = (view: NotificationView, { entries, races }: { entries: Entry[]; ra
 
 const raceJson = ({ at, actor, requestId, decidedOn, found }: LostRaceRecord) => ({ at: new Date(at).toISOString(), actor, request_id: requestId, decided_on: decidedOn, found });
 
+/** Exit code 1 where a message comes out otherwise than it was planned: somebody has to look. */
+const showMessages = async (eventId: string, input: Input, io: Io): Promise<number> => {
+  const known = readSender(io.env, readCliConfig(io.env));
+  const sender = { sms: input.text('sms-from') ?? known.sms ?? '', email: input.text('mail-from') ?? known.email ?? '' };
+  const found = await withEngine(io, (engine) => renderAgain(engine, eventId, [sender]));
+  if (!found) throw notFound(eventId);
+  io.out.write(input.json ? `${JSON.stringify({ event_id: eventId, messages: found.map(messageJson) })}\n` : messageLines(found));
+  return found.some(({ verdict }) => verdict === 'differs') ? 1 : 0;
+};
+
 export const showCommand: Command = {
   name: 'show',
   summary: 'what is known of a notification: status, attempts and every entry of its ledger',
   args: [{ name: 'EVENT', help: 'event id, as the receipt says' }],
-  options: {},
+  options: {
+    message: { help: 'instead, each attempt\'s exact message, made again from what is sealed, and whether the hash in the ledger matches' },
+    'sms-from': { value: 'S', help: 'with --message: a sender of SMS to try beside that of the acceptance (default: TWILIO_FROM or SINCH_FROM)' },
+    'mail-from': { value: 'S', help: 'with --message: a sender of email to try beside that of the acceptance (default: MAIL_FROM)' },
+  },
   examples: [
     ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'tables for people'],
     ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --json', 'the public view, with the entries and the lost races'],
+    ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --message', 'what was sent, word for word; it shows addresses and secrets that are still kept'],
   ],
   run: async (input, io) => {
     const eventId = eventIdOf(input);
+    if (input.flag('message')) return showMessages(eventId, input, io);
     return withLedger(io, async (db) => {
       const record = await readNotification(db, { eventId });
       if (!record) throw notFound(eventId);

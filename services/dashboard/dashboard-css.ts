@@ -54,4 +54,8 @@ details > summary { cursor: pointer; min-height: 2.75rem; padding: .625rem 0; fo
 ::placeholder { color: var(--soft); opacity: 1; }
 .problem { color: var(--bad); font-weight: 600; } .pager { display: flex; gap: 1.5rem; } .pager a { padding: .6875rem 0; }
 @media (max-width: 46rem) { table a, dl a { display: inline-block; padding: .6875rem 0; margin: -.6875rem 0; } td { padding: .3125rem 0; } }
+.filters textarea { font: inherit; width: 100%; padding: .375rem .625rem; border: 1px solid var(--soft); border-radius: .5rem; background: var(--card); color: var(--ink); resize: vertical; }
+.filters > .long-field { flex: 1 1 100%; }
+@media (max-width: 30rem) { .top a { padding: .625rem .5rem; } }
+.mail { display: block; width: 100%; height: 40rem; max-height: 80vh; border: 1px solid var(--line); border-radius: .5rem; background: #fff; } .subject { overflow-wrap: anywhere; }
 ${TIMELINE_CSS}`;

@@ -25,6 +25,7 @@ import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { page } from './page.ts';
 import type { TicketContent } from './ticket-page.ts';
 import { ticketPage } from './ticket-page.ts';
+import { addTemplatePages } from './template-routes.ts';
 
 export interface DashboardSettings {
   engine: Engine;
@@ -46,7 +47,7 @@ export interface RunningDashboard {
 const security = helmet({
   contentSecurityPolicy: {
     useDefaults: false,
-    directives: { defaultSrc: ["'none'"], scriptSrc: ["'self'"], connectSrc: ["'self'"], styleSrc: ["'self'"], imgSrc: ["'self'", 'data:'], formAction: ["'self'"], baseUri: ["'none'"], frameAncestors: ["'none'"] },
+    directives: { defaultSrc: ["'none'"], scriptSrc: ["'self'"], connectSrc: ["'self'"], styleSrc: ["'self'"], imgSrc: ["'self'", 'data:'], frameSrc: ["'self'"], formAction: ["'self'"], baseUri: ["'none'"], frameAncestors: ["'none'"] },
   },
   referrerPolicy: { policy: 'no-referrer' },
   strictTransportSecurity: false,
@@ -59,6 +60,7 @@ const sendMissing = (response: Response): void => {
 const addPages = (router: Router, engine: Engine): void => {
   addList(router, engine);
   addNotificationPages(router, engine, sendMissing);
+  addTemplatePages(router, engine, sendMissing);
   router.get('/tickets/:event_id', async (request, response) => {
     const eventId = request.params.event_id;
     const [ticket, record] = EVENT_ID.test(eventId) ? await Promise.all([readTicket(engine.db, { eventId }), readNotification(engine.db, { eventId })]) : [null, null];

@@ -20,9 +20,14 @@ const invalidCode = (form: Record<string, string | undefined>): number | null =>
   if (!form.To) return 21604;
   if (!/^\+[1-9]\d{6,14}$/.test(form.To)) return 21211;
   if (!form.From && !form.MessagingServiceSid) return 21603;
+  if (form.ContentVariables && !form.ContentSid) return 21654;
+  if (form.ContentSid) return form.Body ? 35127 : null;
   if (!form.Body) return 21602;
   return form.Body.length > MAX_BODY_CHARACTERS ? 21617 : null;
 };
+
+/** The texts of content templates are not known here: the inbox shows what was asked for. */
+const contentText = (form: Record<string, string | undefined>): string => `[${form.ContentSid}] ${form.ContentVariables ?? ''}`.trim();
 
 /** The handler of `POST …/Messages.json`: records every submission, flushed, before it answers, drops or keeps silent. */
 export const createTwilioSubmit = (provider: Provider, isAuthorized: (request: Request) => boolean) =>
@@ -34,7 +39,7 @@ export const createTwilioSubmit = (provider: Provider, isAuthorized: (request: R
       to: form.To ?? '', attemptKey, isAuthorized: isAuthorized(request as unknown as Request), invalid: invalidCode(form),
     });
     const accepted = isAccepted(decision.step);
-    const body = form.Body ?? null;
+    const body = form.ContentSid ? contentText(form) : form.Body ?? null;
     const receipt: Receipt = {
       kind: accepted ? 'accepted' : 'refused', id: newMessageId('SM'), channel: 'sms', to: form.To ?? '', from: form.From ?? null,
       messagingServiceSid: form.MessagingServiceSid ?? null, body, subject: null, text: null, html: null, headers: {}, attemptKey,

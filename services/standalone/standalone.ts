@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Environment } from '../../shared/config/environment.ts';
+import { DEMO_SENDER } from '../../shared/config/cli-config.ts';
 import { readVariables } from '../../shared/config/environment.ts';
 import { readCheckpointFile } from '../../shared/config/checkpoint-config.ts';
 import { readEngineConfig } from '../../shared/config/engine-config.ts';
@@ -90,7 +91,7 @@ const sandboxOrigin = async (env: Environment, config: StandaloneConfig, { accou
 
 /** Fills in what a newcomer need not know: keys, demo mode, and the sandbox as provider unless another one is named. */
 const fillIn = async (env: Environment, config: StandaloneConfig, found: { databaseUrl: string; sandbox: SandboxFound; dashboardPort: string }): Promise<Environment> => ({
-  TOCSIN_DEMO: '1', TWILIO_FROM: '+12025550100', MAIL_FROM: 'Tocsin <tocsin@example.com>',
+  TOCSIN_DEMO: '1', TWILIO_FROM: DEMO_SENDER.sms, MAIL_FROM: DEMO_SENDER.email,
   TWILIO_BASE_URL: found.sandbox.httpUrl, TWILIO_ACCOUNT_SID: found.sandbox.account.accountSid, TWILIO_AUTH_TOKEN: found.sandbox.account.authToken, SMTP_URL: found.sandbox.smtpUrl,
   SINCH_BASE_URL: found.sandbox.httpUrl, SINCH_PLAN_ID: found.sandbox.account.sinchPlanId, SINCH_TOKEN: found.sandbox.account.sinchToken, SINCH_FROM: '+12025550100',
   RESEND_BASE_URL: found.sandbox.httpUrl, RESEND_API_KEY: found.sandbox.account.resendApiKey,

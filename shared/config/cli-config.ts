@@ -57,6 +57,16 @@ export const readCliConfig = (env: Environment): CliConfig => {
   };
 };
 
+/** Sender of the standalone, where its environment names none. */
+export const DEMO_SENDER = { sms: '+12025550100', email: 'Tocsin <tocsin@example.com>' } as const;
+
+/** The senders of the deployment, as far as they are known here: by the variables of its services, else those of the running standalone. */
+export const readSender = (env: Environment, { standalone }: CliConfig): { sms: string | null; email: string | null } => {
+  const demo = standalone === null ? null : DEMO_SENDER;
+  const sms = env['SMS_TRANSPORT'] === 'sinch' ? 'SINCH_FROM' : 'TWILIO_FROM';
+  return { sms: isSet(env, sms) ? env[sms] as string : demo?.sms ?? null, email: isSet(env, 'MAIL_FROM') ? env['MAIL_FROM'] as string : demo?.email ?? null };
+};
+
 const isSet = (env: Environment, name: string): boolean => (env[name] ?? '') !== '';
 
 /** The database the services use: `DATABASE_URL`, else that of the running standalone. @throws ConfigurationError where neither is known. */

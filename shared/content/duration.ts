@@ -18,14 +18,14 @@ export const durationField = z.unknown().transform((value, context): number => {
     value === undefined ? 'is missing; add a duration such as 30s'
     : typeof value === 'number' ? `has no unit; write ${value}s, ${value}m or whatever is meant`
     : 'is not a duration; write a number and ms, s, m, h or d, such as 30s';
-  context.addIssue({ code: 'custom', message });
+  context.addIssue({ code: 'custom', message, params: { code: typeof value === 'number' ? 'unit_missing' : 'not_a_duration' } });
   return z.NEVER;
-});
+}).meta({ type: 'string', pattern: '^\\d{1,9}(\\.\\d{1,3})?(ms|s|m|h|d)$' });
 
 /** Schema of a share in a file, `10%`; its value is a fraction. */
 export const percentField = z.unknown().transform((value, context): number => {
   const match = typeof value === 'string' ? /^(\d{1,2}(?:\.\d{1,2})?)%$/.exec(value) : null;
   if (match) return Number(match[1]) / 100;
-  context.addIssue({ code: 'custom', message: 'is not a share below 100 %; write it with its sign, such as 10%' });
+  context.addIssue({ code: 'custom', message: 'is not a share below 100 %; write it with its sign, such as 10%', params: { code: 'not_a_share' } });
   return z.NEVER;
-});
+}).meta({ type: 'string', pattern: '^\\d{1,2}(\\.\\d{1,2})?%$' });

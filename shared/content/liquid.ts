@@ -6,8 +6,8 @@ import type { Part } from './template.ts';
  * What a template may use. Loops, includes, layouts and assignments are not needed by notices; `date` would read the clock
  * and `raw` would switch off the escaping, so both are left out: a render is a function of the template and its variables.
  */
-const TAGS = ['if', 'unless', 'case', 'comment', 'raw'];
-const FILTERS = ['escape', 'upcase', 'downcase', 'capitalize', 'strip', 'strip_newlines', 'truncate', 'truncatewords', 'default', 'append', 'prepend', 'replace', 'url_encode', 'size'];
+export const TAGS = ['if', 'unless', 'case', 'comment', 'raw'];
+export const FILTERS = ['escape', 'upcase', 'downcase', 'capitalize', 'strip', 'strip_newlines', 'truncate', 'truncatewords', 'default', 'append', 'prepend', 'replace', 'url_encode', 'size'];
 
 /** A file system with no files: a partial can neither be named nor read. */
 const nowhere = {
@@ -58,10 +58,11 @@ const translated = (thrown: unknown): LiquidError => {
 };
 
 /** A parsed part of a template. */
+export interface VariableRead { name: string; line: number; column: number }
 export interface CompiledPart {
   part: Part; templates: Template[];
-  /** Names of the variables that it reads. */
-  reads: string[];
+  /** The variables that it reads, each with the place where it first does. */
+  reads: VariableRead[];
   /** Where it is nothing but texts and variables: the texts, and the variable after each but the last. */
   simple: { texts: string[]; names: string[] } | null;
 }
@@ -100,7 +101,8 @@ export const compilePart = (part: Part, source: string): CompiledPart => {
   const engine = engineFor(part);
   try {
     const templates = engine.parse(source);
-    return { part, templates, reads: engine.globalVariablesSync(templates), simple: simpleOf(source) };
+    const reads = Object.entries(engine.analyzeSync(templates).globals).map(([name, [first]]) => ({ name, line: first?.location.row ?? 1, column: first?.location.col ?? 1 }));
+    return { part, templates, reads, simple: simpleOf(source) };
   } catch (thrown) {
     throw translated(thrown);
   }

@@ -14,6 +14,8 @@ export interface MimeInput {
   attemptKey: string;
   /** Becomes the Date. */
   plannedAt: number;
+  /** An https link for `List-Unsubscribe` with one click (RFC 8058). */
+  unsubscribeUrl?: string;
 }
 
 const LINE = 76;
@@ -73,7 +75,7 @@ const part = (type: string, body: string): string =>
  * next release could change a byte between the plan and the send of an attempt. `from.address`, `to` and `attemptKey` must be
  * checked before; subject and texts may hold anything.
  */
-export const composeMime = ({ from, to, subject, text, html, attemptKey, plannedAt }: MimeInput): string => {
+export const composeMime = ({ from, to, subject, text, html, attemptKey, plannedAt, unsubscribeUrl }: MimeInput): string => {
   // Quoted-printable writes every `=` as `=3D`, so a boundary with `=_` can stand in no body.
   const boundary = `=_${attemptKey}`;
   const domain = domainToASCII(from.address.slice(from.address.lastIndexOf('@') + 1)) || 'localhost';
@@ -85,6 +87,7 @@ export const composeMime = ({ from, to, subject, text, html, attemptKey, planned
     `Date: ${dateOf(plannedAt)}`,
     `Tocsin-Attempt-Key: ${attemptKey}`,
     'Auto-Submitted: auto-generated',
+    ...(unsubscribeUrl === undefined ? [] : [`List-Unsubscribe: <${unsubscribeUrl}>`, 'List-Unsubscribe-Post: List-Unsubscribe=One-Click']),
     'MIME-Version: 1.0',
     `Content-Type: multipart/alternative;\r\n boundary="${boundary}"`,
     '',

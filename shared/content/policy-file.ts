@@ -5,8 +5,9 @@ import { DEFAULT_PAYLOAD_TERMS } from '../domain/policy.ts';
 import type { Policy, PolicyStep } from '../domain/policy.ts';
 import { checkPolicy } from './policy-check.ts';
 import { durationField, percentField } from './duration.ts';
+import { regionsField, termFields, termsOf } from './policy-terms.ts';
 import { FileProblemsError, readFrom, readYamlFile, shownPath } from './yaml-file.ts';
-import type { FileProblem } from './yaml-file.ts';
+import type { At, FileProblem } from './yaml-file.ts';
 
 /** All faults in the policy files of a folder. */
 export class PolicyFileError extends FileProblemsError {}
@@ -34,13 +35,12 @@ const stepSchema = z.strictObject({
   on_precondition_error: z.enum(['send', 'hold']).optional(),
 });
 
-const policySchema = z.strictObject({
+/** A policy file; its JSON schema is published under `docs/schemas`. */
+export const policySchema = z.strictObject({
   strategy: z.enum(['escalate', 'all']),
   urgency: z.enum(['urgent', 'routine']),
   classification: z.enum(['transactional', 'commercial', 'subscription']),
-  regions: z.record(z.string().regex(/^[A-Z]{2}$/, 'a region is two capital letters'), z.strictObject({
-    consent: z.partialRecord(channel, z.array(z.string().min(1)).min(1, 'must name at least one lawful basis')),
-  })),
+  regions: regionsField,
   expires_after: durationField,
   reconcile_grace: durationField,
   reconcile_every: durationField,
@@ -52,6 +52,7 @@ const policySchema = z.strictObject({
     retry_window: durationField.default(DEFAULT_PAYLOAD_TERMS.retryWindowMs),
     after_settling: z.enum(['retry', 'nothing']).optional(),
   }).optional(),
+  ...termFields,
   steps: z.array(stepSchema).min(1, 'must have at least one step'),
 });
 
@@ -86,7 +87,7 @@ const policyOf = (purpose: string, version: number, source: PolicySource): Polic
   strategy: source.strategy,
   urgency: source.urgency,
   classification: source.classification,
-  regions: source.regions,
+  ...termsOf(source),
   expiresAfterMs: source.expires_after,
   reconcileGraceMs: source.reconcile_grace,
   reconcileEveryMs: source.reconcile_every,
@@ -97,30 +98,57 @@ const policyOf = (purpose: string, version: number, source: PolicySource): Polic
   steps: source.steps.map(stepOf),
 });
 
+/** A policy with the means to name a place of its file. `file` is as messages show it. */
+export interface ReadPolicy { policy: Policy; at: At; file: string }
+
+const byPurpose = ({ policy: one }: ReadPolicy, { policy: other }: ReadPolicy): number =>
+  (one.purpose === other.purpose ? one.version - other.version : one.purpose < other.purpose ? -1 : 1);
+
+/** `01.yaml`, `v1.yaml` and `1.yml` mean version 1 to people. */
+const meantVersion = (name: string): string | undefined => /^v?0*([1-9]\d{0,5})\.ya?ml$/i.exec(name)?.[1];
+
+const misnamed = (names: string[], name: string): [problem: string, code: string] => {
+  const version = meantVersion(name);
+  return version !== undefined && names.some((other) => other !== name && meantVersion(other) === version)
+    ? [`claims version ${version} of this purpose, as another file does; remove one, or give it the next number`, 'duplicate_version']
+    : ['is not of the form <purpose>/<version>.yaml, e.g. game-support-urgent/1.yaml; rename it', 'misnamed_file'];
+};
+
 /**
- * Reads `<dir>/<purpose>/<version>.yaml`; purpose and version are the path's, so no two files can claim the same.
- * @returns all policies, ordered by purpose and version.
- * @throws PolicyFileError naming every fault of every file, with line, column, field and cure; ConfigurationError where there is
- * no such folder.
+ * Reads `<dir>/<purpose>/<version>.yaml`; purpose and version are the path's.
+ * @returns the readable policies, ordered by purpose and version, and every fault found.
+ * @throws ConfigurationError where there is no such folder.
  */
-export const loadPolicies = (dir: string): Policy[] => {
+export const readPolicies = (dir: string): { read: ReadPolicy[]; problems: FileProblem[] } => {
   const problems: FileProblem[] = [];
-  const policies: Policy[] = [];
+  const found: ReadPolicy[] = [];
   for (const purpose of readFrom(dir, 'TOCSIN_POLICY_DIR', () => readdirSync(dir, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map((entry) => entry.name)) {
-    for (const name of readdirSync(join(dir, purpose))) {
+    const names = readdirSync(join(dir, purpose));
+    for (const name of names) {
       const path = join(dir, purpose, name);
       const version = /^([1-9]\d{0,5})\.yaml$/.exec(name)?.[1];
       if (!version || !/^[a-z][a-z0-9-]{0,63}$/.test(purpose)) {
-        problems.push({ file: shownPath(dir, path), line: 1, column: 1, field: '', problem: 'is not of the form <purpose>/<version>.yaml, e.g. game-support-urgent/1.yaml; rename it' });
+        const [problem, code] = misnamed(names, name);
+        problems.push({ file: shownPath(dir, path), line: 1, column: 1, field: '', problem, code });
         continue;
       }
       const read = readYamlFile(path, policySchema, dir);
       if (read.ok) {
-        problems.push(...checkPolicy(read.value).map((found) => read.at(found.path, found.problem)));
-        policies.push(policyOf(purpose, Number(version), read.value));
+        problems.push(...checkPolicy(read.value).map(({ path: field, problem, code }) => read.at(field, problem, code)));
+        found.push({ policy: policyOf(purpose, Number(version), read.value), at: read.at, file: shownPath(dir, path) });
       } else problems.push(...read.problems);
     }
   }
+  return { read: found.sort(byPurpose), problems };
+};
+
+/**
+ * All policies of a folder.
+ * @throws PolicyFileError naming every fault of every file, with line, column, field and cure; ConfigurationError where there is
+ * no such folder.
+ */
+export const loadPolicies = (dir: string): Policy[] => {
+  const { read, problems } = readPolicies(dir);
   if (problems.length > 0) throw new PolicyFileError(problems);
-  return policies.sort((one, other) => (one.purpose === other.purpose ? one.version - other.version : one.purpose < other.purpose ? -1 : 1));
+  return read.map(({ policy }) => policy);
 };

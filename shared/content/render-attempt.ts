@@ -65,8 +65,9 @@ const compiledOf = (template: TemplateVersion): Compiled => {
 const isWebUrl = (text: string): boolean => /^https?:\/\/[^\s"'<>\\]+$/.test(text) && URL.canParse(text);
 
 /** The declared variables, checked against their rules, and `ref`. */
-const checkedVariables = ({ template, variables, attemptKey }: RenderInput): Record<string, string> => {
-  const checked: Record<string, string> = { ref: referenceOf(attemptKey) };
+const checkedVariables = ({ template, variables, attemptKey }: TextInput): Record<string, string> => {
+  const address = template.terms?.postalAddress;
+  const checked: Record<string, string> = { ref: referenceOf(attemptKey), ...(address === undefined ? {} : { postal_address: address }) };
   for (const [name, rule] of Object.entries(template.variables)) {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (typeof value !== 'string') return refuse(`variable ${name} is missing`);
@@ -92,46 +93,63 @@ const parseSender = (text: string): Mailbox => {
   return address ? { name: first?.name ?? '', address } : refuse('the sender (MAIL_FROM) is not one email address');
 };
 
-const renderSms = (input: RenderInput, text: string): RenderedMessage => {
+/** Printable ASCII only: whatever else a link may hold, in a header it could begin another one, or be folded. */
+const unsubscribeUrl = (text: string, name: string): string =>
+  (/^https:\/\/[\x21-\x7e]{1,900}$/.test(text) && !/[<>]/.test(text) ? text : refuse(`variable ${name} is not an https address that a header can hold`));
+
+/** What the provider is to put into its template. */
+const providerTemplateOf = ({ owner }: TemplateVersion, variables: Record<string, string>) => (owner === 'ours' ? {} : {
+  providerTemplate: { id: owner.id, variables: Object.fromEntries(Object.entries(owner.variables).map(([placeholder, name]) => [placeholder, variables[name] ?? refuse(`variable ${name} is missing`)])) },
+});
+
+const renderSms = (input: RenderInput, text: string, variables: Record<string, string>): RenderedMessage => {
   const to = normalisePhone(input.to) ?? refuse('the recipient is not a valid phone number');
   if (!/^[A-Za-z0-9+ ._-]{1,64}$/.test(input.sender.sms)) refuse('the sender of SMS is not a number or a sender id');
   if (text.trim() === '') refuse('the text is empty');
   if (text.length > SMS_MAX) refuse(`the text is longer than ${SMS_MAX}`);
-  return { channel: 'sms', to, from: input.sender.sms, text };
+  return { channel: 'sms', to, from: input.sender.sms, text, ...providerTemplateOf(input.template, variables) };
 };
 
 interface EmailParts { subject: string; text: string; html: string }
 
-const checkedEmail = (input: RenderInput, parts: EmailParts): { to: string; from: Mailbox } => {
+const checkedEmail = (input: RenderInput, parts: EmailParts): { to: string; from: Mailbox; unsubscribe: { unsubscribeUrl?: string } } => {
   const to = normaliseEmail(input.to) ?? refuse('the recipient is not a valid email address');
   const from = senderOf(input.sender.email);
   if (parts.subject.trim() === '') refuse('the subject is empty');
   if (parts.subject.length > SUBJECT_MAX) refuse(`the subject is longer than ${SUBJECT_MAX}`);
-  return { to, from };
+  const oneClick = input.template.terms?.oneClick;
+  return { to, from, unsubscribe: oneClick === undefined ? {} : { unsubscribeUrl: unsubscribeUrl(input.variables[oneClick] ?? '', oneClick) } };
 };
 
 const renderEmail = (input: RenderInput, parts: EmailParts): RenderedMessage => {
-  const { to, from } = checkedEmail(input, parts);
+  const { to, from, unsubscribe } = checkedEmail(input, parts);
   const { attemptKey, plannedAt } = input;
-  return { channel: 'email', to, from: from.address, mime: composeMime({ from, to, ...parts, attemptKey, plannedAt }) };
+  return { channel: 'email', to, from: from.address, mime: composeMime({ from, to, ...parts, attemptKey, plannedAt, ...unsubscribe }) };
 };
 
-const renderParts = (input: RenderInput): { parts: string[]; locale: string } => {
-  const { template, channel } = input;
-  if (template.channel !== channel) refuse(`template ${template.name} is for ${template.channel}, not for ${channel}`);
+type TextInput = Pick<RenderInput, 'template' | 'locale' | 'variables' | 'attemptKey'>;
+
+const textsOf = (input: TextInput): { locale: string; texts: string[]; variables: Record<string, string> } => {
+  const { template } = input;
   const variables = checkedVariables(input);
   const locale = resolveLocale(template, input.locale);
   const parts = compiledOf(template);
-  return {
-    locale,
-    parts: PARTS[channel].map((part) => renderPart(parts.get(`${part}.${locale}`) ?? refuse(`template ${template.name} ${template.version} has no ${part} in ${locale}`), variables)),
-  };
+  const texts = PARTS[template.channel].map((part) => {
+    const found = parts.get(`${part}.${locale}`) ?? refuse(`template ${template.name} ${template.version} has no ${part} in ${locale}`);
+    return renderPart(found, variables);
+  });
+  return { locale, texts, variables };
+};
+
+const textsFor = (input: RenderInput): ReturnType<typeof textsOf> => {
+  const { template, channel } = input;
+  if (template.channel !== channel) refuse(`template ${template.name} is for ${template.channel}, not for ${channel}`);
+  return textsOf(input);
 };
 
 const render = (input: RenderInput): RenderResult => {
-  const { parts: [first = '', text = '', html = ''], locale } = renderParts(input);
-  const { channel } = input;
-  const message = channel === 'sms' ? renderSms(input, first) : renderEmail(input, { subject: first, text, html });
+  const { locale, variables, texts: [first = '', text = '', html = ''] } = textsFor(input);
+  const message = input.channel === 'sms' ? renderSms(input, first, variables) : renderEmail(input, { subject: first, text, html });
   const hash = createHash('sha256').update(canonicalText(message), 'utf8').digest('hex');
   return { ok: true, message, hash, locale, ...(message.channel === 'sms' ? { segments: smsSize(message.text).segments } : {}) };
 };
@@ -143,8 +161,8 @@ const render = (input: RenderInput): RenderResult => {
 export const findRenderProblem = (input: RenderInput): string | null => {
   try {
     assertAttemptKey(input);
-    const { parts: [first = '', text = '', html = ''] } = renderParts(input);
-    if (input.channel === 'sms') renderSms(input, first);
+    const { variables, texts: [first = '', text = '', html = ''] } = textsFor(input);
+    if (input.channel === 'sms') renderSms(input, first, variables);
     else checkedEmail(input, { subject: first, text, html });
     return null;
   } catch (error) {
@@ -168,6 +186,19 @@ export const renderAttempt = (input: RenderInput): RenderResult => {
     return render(input);
   } catch (error) {
     if (error instanceof Refused || error instanceof LiquidError) return { ok: false, reason: 'render_error', problem: error.message };
+    throw error;
+  }
+};
+
+export type RenderedTexts = { ok: true; locale: string; texts: Partial<Record<Part, string>> } | { ok: false; problem: string };
+
+/** Renders the texts of a template alone, as a message of it would hold them: for a preview, where there is nobody to send to. */
+export const renderTexts = (input: TextInput): RenderedTexts => {
+  try {
+    const { locale, texts } = textsOf(input);
+    return { ok: true, locale, texts: Object.fromEntries(PARTS[input.template.channel].map((part, index) => [part, texts[index] ?? ''])) };
+  } catch (error) {
+    if (error instanceof Refused || error instanceof LiquidError) return { ok: false, problem: error.message };
     throw error;
   }
 };

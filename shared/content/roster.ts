@@ -78,7 +78,8 @@ const queueSchema = z.strictObject({
   on_call_by_region: z.record(z.string().regex(/^[A-Z]{2}$/), z.string()).default({}),
 }).transform(({ on_call, on_call_by_region, ...queue }): SupportQueue => ({ ...queue, onCall: on_call, onCallByRegion: on_call_by_region }));
 
-const rosterSchema = z.strictObject({ people: z.array(personSchema).min(1), queues: z.array(queueSchema).min(1) });
+/** `roster.yaml`; its JSON schema is published under `docs/schemas`. */
+export const rosterSchema = z.strictObject({ people: z.array(personSchema).min(1), queues: z.array(queueSchema).min(1) });
 
 type Problem = [path: (string | number)[], problem: string];
 

@@ -1,32 +1,37 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { compilePart, LiquidError, renderPart } from './liquid.ts';
+import { compilePart, FILTERS, LiquidError, renderPart, TAGS } from './liquid.ts';
+import { checkTemplate } from './template-check.ts';
+import { ownerField, termFields, termsOf } from './template-terms.ts';
 import { PARTS, withHash } from './template.ts';
 import type { LocaleParts, Part, TemplateVersion } from './template.ts';
-import { FileProblemsError, readFrom, readYamlFile, shownPath } from './yaml-file.ts';
-import type { FileProblem } from './yaml-file.ts';
+import { FileProblemsError, isError, readFrom, readYamlFile, shownPath } from './yaml-file.ts';
+import type { At, FileProblem } from './yaml-file.ts';
 
 /** All faults in the templates of a folder. */
 export class TemplateFileError extends FileProblemsError {}
 
 const locale = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a BCP 47 tag, such as en or de-AT');
 
-const schema = z.strictObject({
-  owner: z.literal('ours'),
+/** A `template.yaml`; its JSON schema is published under `docs/schemas`. */
+export const templateSchema = z.strictObject({
+  owner: ownerField,
   channel: z.enum(['sms', 'email']),
   classification: z.enum(['transactional', 'commercial', 'subscription']),
   variables: z.record(z.string().regex(/^[a-z][a-z0-9_]*$/, 'a variable is named in lower case with underscores'), z.strictObject({
     type: z.enum(['string', 'url']),
     max: z.int().min(1).max(100_000),
     secret: z.boolean().optional(),
+    channels: z.array(z.enum(['sms', 'email'])).min(1).optional().describe('Channels that may carry a secret variable; email alone where it is left out'),
   })),
   locales: z.array(locale).min(1, 'must list at least one locale'),
   fallback_locale: locale,
+  ...termFields,
 });
 
-/** Known without being declared: the eight characters of the attempt key. */
-const GIVEN = ['ref'];
+/** Known without being declared: the eight characters of the attempt key, and the postal address of `template.yaml`. */
+const GIVEN = ['ref', 'postal_address'];
 
 const SAMPLES = { string: 'sample', url: 'https://example.com/' } as const;
 
@@ -34,36 +39,49 @@ const SAMPLES = { string: 'sample', url: 'https://example.com/' } as const;
 const sourceOf = (path: string): string => readFileSync(path, 'utf8').replace(/\r\n/g, '\n').replace(/\n$/, '');
 
 interface Place { file: string; line: number; column: number }
-const at = (place: Place, field: string, problem: string): FileProblem => ({ ...place, field, problem });
+const at = (place: Place, field: string, [problem, code]: [string, string]): FileProblem => ({ ...place, field, problem, code });
+
+const lineOf = (source: string, offset: number): number => source.slice(0, offset).split('\n').length;
 
 const checkPart = (part: Part, source: string, file: string, variables: TemplateVersion['variables']): FileProblem[] => {
-  const start = { file, line: 1, column: 1 };
   try {
     const compiled = compilePart(part, source);
-    const found = compiled.reads.flatMap((name) => {
-      if (!(name in variables) && !GIVEN.includes(name)) return [at(start, name, 'is not among the variables of template.yaml; declare it or correct its name')];
-      if (part === 'subject' && variables[name]?.secret) return [at(start, name, 'is secret and may not stand in a subject; move it to the text')];
+    const found = compiled.reads.flatMap(({ name, line, column }) => {
+      const place = { file, line, column };
+      if (!(name in variables) && !GIVEN.includes(name)) return [at(place, name, ['is not among the variables of template.yaml; declare it or correct its name', 'unknown_variable'])];
+      if (part === 'subject' && variables[name]?.secret) return [at(place, name, ['is secret and may not stand in a subject; move it to the text', 'secret_in_subject'])];
       return [];
     });
-    if (/http:\/\//i.test(source)) found.push(at(start, '', 'holds an http link; write https, or take the link from a variable'));
+    const insecure = source.search(/http:\/\//i);
+    if (insecure >= 0) found.push(at({ file, line: lineOf(source, insecure), column: 1 }, '', ['holds an http link; write https, or take the link from a variable', 'http_link']));
     // Some faults show in a render only; a sample finds them now rather than when someone waits for the message.
     if (found.length === 0) renderPart(compiled, Object.fromEntries([...GIVEN.map((name) => [name, 'SAMPLE00']), ...Object.entries(variables).map(([name, rule]) => [name, SAMPLES[rule.type]])]));
     return found;
   } catch (error) {
     if (!(error instanceof LiquidError)) throw error;
-    return [at({ file, line: error.line, column: error.column }, '', `${error.message}; correct the template`)];
+    return [at({ file, line: error.line, column: error.column }, '', toldOf(error))];
   }
 };
 
-type Read = { template: TemplateVersion | null; problems: FileProblem[] };
+/** What a fault of the syntax is, and what to do about it. */
+const toldOf = ({ message }: LiquidError): [string, string] => {
+  if (message.startsWith('undefined filter')) return [`${message}; remove it, or use one of ${FILTERS.join(', ')}`, 'unknown_filter'];
+  if (/not closed$/.test(message)) return [`${message}; close it`, 'unclosed_tag'];
+  if (/^tag .* not found$/.test(message)) return [`${message}; remove it: a template may use ${TAGS.join(', ')}`, 'unknown_tag'];
+  return [`${message}; correct the template`, 'liquid'];
+};
+
+/** A template version with the means to name places of its files. */
+export interface ReadTemplate { template: TemplateVersion; at: At; /** A part's file as messages show it. */ fileOf: (part: Part, locale: string) => string }
+interface Read { found: ReadTemplate | null; problems: FileProblem[] }
 
 const loadVersion = (dir: string, name: string, version: number): Read => {
   const folder = join(dir, name, String(version));
-  const read = readYamlFile(join(folder, 'template.yaml'), schema, dir);
-  if (!read.ok) return { template: null, problems: read.problems };
+  const read = readYamlFile(join(folder, 'template.yaml'), templateSchema, dir);
+  if (!read.ok) return { found: null, problems: read.problems };
   const source = read.value;
   const problems: FileProblem[] = [];
-  if (!source.locales.includes(source.fallback_locale)) problems.push(read.at(['fallback_locale'], 'is not among the locales; add it there, with its files'));
+  if (!source.locales.includes(source.fallback_locale)) problems.push(read.at(['fallback_locale'], 'is not among the locales; add it there, with its files', 'no_fallback_locale'));
   const locales: Record<string, LocaleParts> = {};
   const expected = new Set(['template.yaml']);
   const present = readdirSync(folder);
@@ -75,33 +93,52 @@ const loadVersion = (dir: string, name: string, version: number): Read => {
       if (present.includes(file)) {
         parts[part] = sourceOf(join(folder, file));
         problems.push(...checkPart(part, parts[part], shownPath(dir, join(folder, file)), source.variables));
-      } else problems.push(read.at(['locales'], `list ${tag}, but ${file} is not there; write it or drop the locale`));
+      } else problems.push(read.at(['locales'], `list ${tag}, but ${file} is not there; write it or drop the locale`, 'missing_file'));
     }
     locales[tag] = parts;
   }
   for (const file of present.filter((one) => !expected.has(one))) {
-    problems.push(at({ file: shownPath(dir, join(folder, file)), line: 1, column: 1 }, '', 'belongs to no listed locale and part; list its locale or remove it'));
+    problems.push(at({ file: shownPath(dir, join(folder, file)), line: 1, column: 1 }, '', ['belongs to no listed locale and part; list its locale or remove it', 'stray_file']));
   }
   const { owner, channel, classification, variables, fallback_locale: fallbackLocale } = source;
-  return { template: withHash({ name, version, channel, owner, classification, variables, locales, fallbackLocale }), problems };
+  const terms = termsOf(source, source.locales);
+  const template = withHash({ name, version, channel, owner, classification, variables, locales, fallbackLocale, ...(terms === undefined ? {} : { terms }) });
+  const found = { template, at: read.at, fileOf: (part: Part, tag: string) => shownPath(dir, join(folder, `${part}.${tag}.liquid`)) };
+  // What it says is looked at only where it can be read: a part that does not parse was told already.
+  return problems.length > 0 ? { found: null, problems } : { found, problems: checkTemplate(found) };
 };
+
+/** All template versions of a folder whose texts can be rendered, ordered by name and version; every fault; and every version that has a folder. */
+export interface ReadTemplates { read: ReadTemplate[]; problems: FileProblem[]; present: { name: string; version: number }[] }
 
 /**
  * Reads `<dir>/<name>/<version>/template.yaml` and the Liquid files beside it (`sms.en.liquid`; `subject`, `text` and `html`
  * for email), and checks each of them: syntax, filters, undeclared variables.
- * @returns all versions, ordered by name and version.
+ * @throws ConfigurationError where there is no such folder.
+ */
+export const readTemplates = (dir: string): ReadTemplates => {
+  const reads: Read[] = [];
+  const present: ReadTemplates['present'] = [];
+  for (const name of readFrom(dir, 'TOCSIN_TEMPLATE_DIR', () => readdirSync(dir, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map((entry) => entry.name)) {
+    for (const version of readdirSync(join(dir, name))) {
+      const isNamed = /^[1-9]\d{0,5}$/.test(version) && /^[a-z][a-z0-9-]{0,63}$/.test(name);
+      if (isNamed) present.push({ name, version: Number(version) });
+      reads.push(isNamed
+        ? loadVersion(dir, name, Number(version))
+        : { found: null, problems: [at({ file: shownPath(dir, join(dir, name, version)), line: 1, column: 1 }, '', ['is not of the form <name>/<version>/template.yaml; rename it', 'misnamed_file'])] });
+    }
+  }
+  const byName = ({ template: one }: ReadTemplate, { template: other }: ReadTemplate): number => (one.name === other.name ? one.version - other.version : one.name < other.name ? -1 : 1);
+  return { read: reads.flatMap(({ found }) => (found ? [found] : [])).sort(byName), problems: reads.flatMap((one) => one.problems), present };
+};
+
+/**
+ * All template versions of a folder, ordered by name and version.
  * @throws TemplateFileError naming every fault of every file, with line and column; ConfigurationError where there is no such folder.
  */
 export const loadTemplates = (dir: string): TemplateVersion[] => {
-  const reads: Read[] = [];
-  for (const name of readFrom(dir, 'TOCSIN_TEMPLATE_DIR', () => readdirSync(dir, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map((entry) => entry.name)) {
-    for (const version of readdirSync(join(dir, name))) {
-      reads.push(/^[1-9]\d{0,5}$/.test(version) && /^[a-z][a-z0-9-]{0,63}$/.test(name)
-        ? loadVersion(dir, name, Number(version))
-        : { template: null, problems: [at({ file: shownPath(dir, join(dir, name, version)), line: 1, column: 1 }, '', 'is not of the form <name>/<version>/template.yaml; rename it')] });
-    }
-  }
-  const problems = reads.flatMap((read) => read.problems);
-  if (problems.length > 0) throw new TemplateFileError(problems);
-  return reads.flatMap(({ template }) => (template ? [template] : [])).sort((one, other) => (one.name === other.name ? one.version - other.version : one.name < other.name ? -1 : 1));
+  const { read, problems } = readTemplates(dir);
+  const errors = problems.filter(isError);
+  if (errors.length > 0) throw new TemplateFileError(errors);
+  return read.map(({ template }) => template);
 };

@@ -3,7 +3,29 @@ import type { Channel } from '../domain/words.ts';
 import { canonicalText } from '../security/canonical.ts';
 
 /** What a variable may hold. `secret` ones may not stand in a subject, which shows on a locked screen, and are sealed apart, to be destroyed first. */
-export interface VariableRule { type: 'string' | 'url'; /** UTF-16 code units. */ max: number; secret?: boolean }
+export interface VariableRule {
+  type: 'string' | 'url';
+  /** UTF-16 code units. */
+  max: number;
+  secret?: boolean;
+  /** Channels that may carry a secret; email alone where it is left out. */
+  channels?: Channel[];
+}
+
+/** What a template says of itself beyond its texts. */
+export interface TemplateTerms {
+  /** Most segments of an SMS, by locale. */
+  segments?: Record<string, number>;
+  /** Hosts that links written into the texts may lead to. */
+  linkHosts?: string[];
+  states?: { action?: string; host?: string; expiryMs?: number };
+  /** Shown by `{{ postal_address }}`. */
+  postalAddress?: string;
+  /** The variable with the link that stops further mail. */
+  optOut?: string;
+  /** The variable with the link of `List-Unsubscribe` (RFC 8058). */
+  oneClick?: string;
+}
 
 export type Part = 'sms' | 'subject' | 'text' | 'html';
 export const PARTS: Readonly<Record<Channel, readonly Part[]>> = { sms: ['sms'], email: ['subject', 'text', 'html'] };
@@ -11,24 +33,32 @@ export const PARTS: Readonly<Record<Channel, readonly Part[]>> = { sms: ['sms'],
 /** Liquid sources by part. */
 export type LocaleParts = Partial<Record<Part, string>>;
 
+/** A template that a provider keeps: its id there, and which of our variables stands for each of its placeholders. */
+export interface ProviderOwner { provider: 'twilio'; id: string; variables: Record<string, string> }
+
+/** Whose template it is, in a word. */
+export const ownerName = (owner: TemplateVersion['owner']): string => (owner === 'ours' ? owner : owner.provider);
+
 /** One immutable, numbered version of a template with all its sources: plain JSON, to be stored as it is. */
 export interface TemplateVersion {
   name: string;
   version: number;
   channel: Channel;
-  owner: 'ours';
+  owner: 'ours' | ProviderOwner;
   classification: 'transactional' | 'commercial' | 'subscription';
   variables: Record<string, VariableRule>;
   locales: Record<string, LocaleParts>;
   fallbackLocale: string;
+  /** Left out where the file states none of them, so that versions published before keep their hash. */
+  terms?: TemplateTerms;
   /** sha-256, hex, over the RFC 8785 text of everything else here. */
   hash: string;
 }
 
 /** The hash of a template version's content. */
-export const templateHash = ({ name, version, channel, owner, classification, variables, locales, fallbackLocale }: Omit<TemplateVersion, 'hash'>): string =>
+export const templateHash = ({ name, version, channel, owner, classification, variables, locales, fallbackLocale, terms }: Omit<TemplateVersion, 'hash'>): string =>
   createHash('sha256')
-    .update(canonicalText({ name, version, channel, owner, classification, variables, locales, fallbackLocale }), 'utf8')
+    .update(canonicalText({ name, version, channel, owner, classification, variables, locales, fallbackLocale, ...(terms === undefined ? {} : { terms }) }), 'utf8')
     .digest('hex');
 
 /** Completes a template version with its hash. */

@@ -5,10 +5,13 @@ import type { Document } from 'yaml';
 import type { z } from 'zod';
 import { ConfigurationError } from '../config/environment.ts';
 
-/** One fault of a file: where it is, which field, what is wrong and how to cure it. */
-export interface FileProblem { file: string; line: number; column: number; field: string; problem: string }
+/** One fault of a file: where it is, which field, what is wrong and, after a semicolon, how to cure it. `code` names its kind for programs. */
+export interface FileProblem { file: string; line: number; column: number; field: string; problem: string; code: string; /** Worth a look; left out for a fault that must be cured. */ level?: 'warning' }
 
-const textOf = (found: FileProblem): string =>
+export const isError = ({ level }: FileProblem): boolean => level !== 'warning';
+
+/** The fault as one line, `file:line:column field: what is wrong; what to do`. */
+export const textOf = (found: FileProblem): string =>
   `${found.file}:${found.line}:${found.column}${found.field ? ` ${found.field}` : ''}: ${found.problem}`;
 
 /** Every fault found in the files of one folder, one a line in the message. */
@@ -47,7 +50,9 @@ export const shownPath = (dir: string, path: string): string =>
   join(basename(dir), relative(dir, path)).split(sep).join('/');
 
 type Path = readonly PropertyKey[];
-type Read<T> = { ok: true; value: T; at: (path: Path, problem: string) => FileProblem } | { ok: false; problems: FileProblem[] };
+/** Makes the fault of a field of a file that was read. */
+export type At = (path: Path, problem: string, code?: string) => FileProblem;
+type Read<T> = { ok: true; value: T; at: At } | { ok: false; problems: FileProblem[] };
 
 const fieldOf = (path: Path): string =>
   path.reduce<string>((text, key) => (typeof key === 'number' ? `${text}[${key}]` : text ? `${text}.${String(key)}` : String(key)), '');
@@ -69,9 +74,20 @@ const wordsOf = (issue: Issue): string => {
     case 'unrecognized_keys': return `unknown field ${issue.keys.join(', ')}; remove it or correct its name`;
     case 'invalid_value': return `${isMissing ? 'is missing; state' : 'must be'} one of ${issue.values.map(String).join(', ')}`;
     case 'custom': return issue.message;
-    case 'invalid_type': return isMissing ? `is missing; add it (${issue.expected})` : `must be of type ${issue.expected}`;
+    case 'invalid_type': return isMissing ? `is missing; ${curesOfMissing[lastOf(issue)] ?? `add it (${issue.expected})`}` : `must be of type ${issue.expected}`;
     default: return issue.message;
   }
+};
+
+const lastOf = (issue: Issue): string => String(issue.path.at(-1));
+const curesOfMissing: Readonly<Record<string, string>> = { max_submissions: 'retries without a bound never end: state how many submissions there may be, such as 6' };
+const CODES: Readonly<Record<string, string>> = { on_unknown: 'no_on_unknown', max_submissions: 'unbounded_retries', channel: 'unknown_channel' };
+
+/** The kind of a fault, for programs. */
+const codeOf = (issue: Issue): string => {
+  if (issue.code === 'custom') return (issue.params as { code?: string } | undefined)?.code ?? 'invalid_value';
+  if (issue.code === 'unrecognized_keys') return 'unknown_field';
+  return CODES[lastOf(issue)] ?? (issue.input === undefined ? 'missing_field' : 'invalid_value');
 };
 
 /**
@@ -86,23 +102,25 @@ export const readYamlFile = <T>(path: string, schema: z.ZodType<T>, dir = dirnam
   } catch (error) {
     const problem = absence(error);
     if (problem === null) throw error;
-    return { ok: false, problems: [{ file: shownPath(dir, path), line: 1, column: 1, field: '', problem: `${problem}; write it, or remove the folder` }] };
+    return { ok: false, problems: [{ file: shownPath(dir, path), line: 1, column: 1, field: '', problem: `${problem}; write it, or remove the folder`, code: 'missing_file' }] };
   }
   const document = parseDocument(text, { lineCounter: lines, strict: true, uniqueKeys: true, prettyErrors: false, stringKeys: true });
-  const place = (offset: number, field: string, problem: string): FileProblem => {
+  const place = (offset: number, field: string, told: [problem: string, code: string]): FileProblem => {
     const { line, col } = lines.linePos(offset);
-    return { file: shownPath(dir, path), line: line || 1, column: col || 1, field, problem };
+    return { file: shownPath(dir, path), line: line || 1, column: col || 1, field, problem: told[0], code: told[1] };
   };
-  const at = (fieldPath: Path, problem: string): FileProblem => place(offsetOf(document, fieldPath), fieldOf(fieldPath), problem);
+  const at: At = (fieldPath, problem, code = 'invalid_value') => place(offsetOf(document, fieldPath), fieldOf(fieldPath), [problem, code]);
   const broken = [...document.errors, ...document.warnings];
-  if (broken.length > 0) return { ok: false, problems: broken.map((error) => place(error.pos[0], '', cureOfYaml(error.code, error.message))) };
+  if (broken.length > 0) return { ok: false, problems: broken.map((error) => place(error.pos[0], '', [cureOfYaml(error.code, error.message), YAML_CODES[error.code] ?? 'yaml'])) };
   const parsed = schema.safeParse(document.toJS({ maxAliasCount: 100 }), { reportInput: true });
   if (parsed.success) return { ok: true, value: parsed.data, at };
-  return { ok: false, problems: parsed.error.issues.map((issue) => at(issue.path, wordsOf(issue))) };
+  return { ok: false, problems: parsed.error.issues.map((issue) => at(issue.path, wordsOf(issue), codeOf(issue))) };
 };
+
+const YAML_CODES: Readonly<Record<string, string>> = { DUPLICATE_KEY: 'duplicate_key', TAB_AS_INDENT: 'tab_indent' };
 
 const cureOfYaml = (code: string, message: string): string => {
   if (code === 'DUPLICATE_KEY') return 'this key stands twice in one mapping; keep one of them';
   if (code === 'TAB_AS_INDENT') return 'a tab indents this line; use spaces';
-  return `not valid YAML: ${message.split('\n')[0] ?? code}`;
+  return `not valid YAML: ${message.split('\n')[0] ?? code}; correct it here, or shortly before`;
 };

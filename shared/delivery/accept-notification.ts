@@ -117,7 +117,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   const secrets = Object.keys(secret).length === 0 ? null : sealPart(engine.ring, eventId, 'secrets', { values: secret, salt: engine.mint.salt() } satisfies Secrets);
   const rule = request.preconditionUrl ? preconditionRule(policy) : null;
   const precondition = rule === null ? null : sealPart(engine.ring, eventId, 'precondition', { url: request.preconditionUrl });
-  const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', addresses);
+  const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', { ...addresses, sender: engine.sender } satisfies Addresses);
   const templateVersions = policy.steps.map((step, index) => ({ step: index, template: step.template, version: step.templateVersion }));
   // Only a basis that the policy itself names stands in clear: any other counts for nothing, and is the caller's own text.
   const namedBases = new Set(Object.values(policy.regions).flatMap((region) => Object.values(region.consent).flat()));

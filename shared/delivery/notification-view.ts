@@ -1,7 +1,7 @@
 import type { AttemptState, NotificationState } from '../domain/state.ts';
 import { reasonBy } from '../domain/reasons.ts';
 import { publicStatus } from '../domain/status.ts';
-import { resolveLocale } from '../content/template.ts';
+import { ownerName, resolveLocale } from '../content/template.ts';
 import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
 import type { EntryRecord, NotificationRecord } from '../ledger/reads.ts';
@@ -21,7 +21,7 @@ const attemptView = (attempt: AttemptState) => ({
 const templateView = ({ locale }: ViewedIntent, state: NotificationState, { policy, templates }: BoundVersions) => {
   const step = policy.steps[state.attempts.at(-1)?.step ?? 0];
   const template = step && templates.get(templateKey(step.template, step.templateVersion));
-  return template ? { owner: template.owner, name: template.name, version: template.version, locale: resolveLocale(template, locale) } : null;
+  return template ? { owner: ownerName(template.owner), name: template.name, version: template.version, locale: resolveLocale(template, locale) } : null;
 };
 
 /** What of the immutable intent is public. */

@@ -15,6 +15,7 @@ import { REDACT_PATHS } from '../security/redact.ts';
 import { EVENTS } from '../telemetry/events.ts';
 import { armFaultPoint } from '../telemetry/fault-points.ts';
 import { createLogger } from '../telemetry/logger.ts';
+import { unfitVersions } from './unfit-versions.ts';
 import { watchOldestDue } from './watch-oldest-due.ts';
 import { processMetrics, tellBuild } from '../telemetry/metrics.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -79,13 +80,15 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
   const policies = loadPolicies(config.policyDir);
   const templates = loadTemplates(config.templateDir);
   checkSubmitLimits(policies, config);
+  const unfit = unfitVersions({ policyDir: config.policyDir, templateDir: config.templateDir, carriers: carriersFor(config.transports) });
+  for (const { purpose, version, why } of unfit) log.error({ event: EVENTS.policyUnfit, policy: `${purpose}/${version}` }, `this version is not taken up by itself: ${why}`);
   const db = openDatabase({ url: config.databaseUrl, poolSize: config.poolSize, onPoolError: (error) => log.warn({ event: EVENTS.databaseAway, error: error.message }) });
   try {
     const clock = createDatabaseClock(db);
     await clock.refresh();
     await refuseUnmigrated(db);
     await refuseWrongKeys(db, ring);
-    await publishVersions(db, { policies, templates: templates.map((template) => ({ name: template.name, version: template.version, definition: template })), now: clock.now() });
+    await publishVersions(db, { policies, unfit, templates: templates.map((template) => ({ name: template.name, version: template.version, definition: template })), now: clock.now() });
     await checkQueue(config, log);
     const clockTimer = setInterval(() => void clock.refresh().catch(() => undefined), CLOCK_EVERY_MS);
     clockTimer.unref();

@@ -13,7 +13,11 @@ import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
 
 /** Where the recipient can be reached; sealed under the event's id. */
-export interface Addresses { ref: string; sms: string | null; email: string | null; consent: string[]; timeZone: string | null; salt: string }
+export interface Addresses {
+  ref: string; sms: string | null; email: string | null; consent: string[]; timeZone: string | null; salt: string;
+  /** Our senders when it was accepted: they stand in the message, and a deployment may have others by the time somebody makes it again. */
+  sender?: { sms: string; email: string };
+}
 
 const context = (eventId: string, part: string): string => `${eventId}/${part}`;
 

@@ -9,7 +9,7 @@ export interface BoundVersions { policy: Policy; templates: ReadonlyMap<string, 
 export interface VersionStore {
   /** The versions a notification is bound to for life. Cached for good: a published version never changes. */
   bind: (purpose: string, version: number) => Promise<BoundVersions>;
-  /** The versions that new notifications of a purpose take; null for an unknown purpose. Read anew every few seconds. */
+  /** The versions that new notifications of a purpose take; null for an unknown purpose. Read anew every second. */
   active: (purpose: string) => Promise<BoundVersions | null>;
   /** Purposes that have an active policy. */
   purposes: () => Promise<string[]>;
@@ -18,7 +18,8 @@ export interface VersionStore {
 /** Key of a template version in `BoundVersions.templates`. */
 export const templateKey = (name: string, version: number): string => `${name} ${version}`;
 
-const ACTIVE_FOR_MS = 5_000;
+/** An activation is taken up within this time, and costs one read in it, however many notifications are accepted. */
+const ACTIVE_FOR_MS = 1_000;
 
 /** The versions of this deployment, read from the database and kept. */
 export const createVersionStore = (db: Database, monotonic: () => number): VersionStore => {

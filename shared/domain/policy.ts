@@ -58,6 +58,9 @@ export interface PayloadTerms {
 /** What holds where a policy says nothing of it. */
 export const DEFAULT_PAYLOAD_TERMS: PayloadTerms = { variables: 'retention', addresses: 'retry_window', retryWindowMs: 24 * 3_600_000 };
 
+/** A daily span in which a channel stays silent: times of day such as `21:00`; it may pass midnight. */
+export interface QuietHours { from: string; to: string; /** `recipient`, or an IANA name. */ timeZone: string }
+
 /** One immutable, numbered version of a policy. */
 export interface Policy {
   purpose: string;
@@ -66,7 +69,7 @@ export interface Policy {
   urgency: 'urgent' | 'routine';
   classification: 'transactional' | 'commercial' | 'subscription';
   /** Regions the policy covers; another region is `policy_rejected`. Per region, the lawful bases each channel accepts. */
-  regions: Record<string, { consent: Partial<Record<Channel, string[]>> }>;
+  regions: Record<string, { consent: Partial<Record<Channel, string[]>>; quietHours?: Partial<Record<Channel, QuietHours>> }>;
   expiresAfterMs: number;
   /** How long after expiry reconciling polls may go on. */
   reconcileGraceMs: number;
@@ -76,5 +79,9 @@ export interface Policy {
   retentionMs: number;
   /** `DEFAULT_PAYLOAD_TERMS` where it is left out. */
   payload?: PayloadTerms;
+  /** Variables that whoever hands over a notification gives; for lint alone. */
+  supplies?: string[];
+  /** Channels that may carry a secret variable; for lint alone. */
+  secretChannels?: Record<string, Channel[]>;
   steps: PolicyStep[];
 }

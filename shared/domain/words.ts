@@ -54,6 +54,7 @@ export type PublicStatus =
 
 /** A message as it goes to a provider, byte for byte. Its hash is fixed when the attempt is planned. */
 export type RenderedMessage =
-  | { channel: 'sms'; to: string; from: string; text: string }
+  /** With `providerTemplate` the provider makes the text, out of its template of that id; `text` is our copy of what comes of it. */
+  | { channel: 'sms'; to: string; from: string; text: string; providerTemplate?: { id: string; variables: Record<string, string> } }
   /** `mime` is the whole RFC 5322 message with CRLF line ends, deterministic in attempt key and planned_at. */
   | { channel: 'email'; to: string; from: string; mime: string };

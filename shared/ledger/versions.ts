@@ -1,6 +1,5 @@
 import type { Policy } from '../domain/policy.ts';
-import { canonicalText } from '../security/canonical.ts';
-import { contentHash } from '../security/chain-hash.ts';
+import { definitionHash } from '../security/definition-hash.ts';
 import type { Database, Statement } from './database.ts';
 import { toTimestamp } from './instants.ts';
 import type { Prisma } from './generated/client.ts';
@@ -12,8 +11,6 @@ export interface StoredTemplate { name: string; version: number; definition: unk
 export class VersionChangedError extends Error {
   override readonly name = 'VersionChangedError';
 }
-
-const hashOf = (definition: unknown): string => contentHash(canonicalText(JSON.parse(JSON.stringify(definition)))).toString('hex');
 
 const PUBLISH_POLICIES: Statement = {
   name: 'tocsin_publish_policies_v1',
@@ -27,23 +24,24 @@ const PUBLISH_TEMPLATES: Statement = {
          SELECT name, version, hash, definition, $2::timestamptz FROM jsonb_to_recordset($1::jsonb) AS t(name text, version integer, hash text, definition jsonb)
          ON CONFLICT DO NOTHING`,
 };
-// A purpose takes up the newest version that was published, unless a person has activated another one.
+// A purpose takes up the newest of these versions, unless a person has activated another one.
 const ACTIVATE: Statement = {
-  name: 'tocsin_activate_newest_v1',
+  name: 'tocsin_activate_newest_v2',
   text: `INSERT INTO policy_activation (purpose, version, activated_at, actor)
-         SELECT v.purpose, max(v.version), $1::timestamptz, 'boot' FROM policy_version v
-          WHERE v.purpose = ANY($2::text[])
+         SELECT v.purpose, max(v.version), $1::timestamptz, 'boot' FROM unnest($2::text[], $3::integer[]) AS v(purpose, version)
           GROUP BY v.purpose
          HAVING max(v.version) > coalesce((SELECT max(a.version) FROM policy_activation a WHERE a.purpose = v.purpose), 0)`,
 };
 
+interface Shipped { policies: readonly Policy[]; templates: readonly StoredTemplate[]; now: number }
+
 /**
- * Publishes the shipped policy and template versions: each number is written once and never changes.
+ * Publishes policy and template versions, and activates none: each number is written once and never changes.
  * @throws VersionChangedError where a published number has another content now; give the file a new number.
  */
-export const publishVersions = async (db: Database, shipped: { policies: readonly Policy[]; templates: readonly StoredTemplate[]; now: number }): Promise<void> => {
-  const policies = shipped.policies.map((policy) => ({ purpose: policy.purpose, version: policy.version, hash: hashOf(policy), definition: policy }));
-  const templates = shipped.templates.map((template) => ({ name: template.name, version: template.version, hash: hashOf(template.definition), definition: template.definition }));
+export const publishOnly = async (db: Database, shipped: Shipped): Promise<void> => {
+  const policies = shipped.policies.map((policy) => ({ purpose: policy.purpose, version: policy.version, hash: definitionHash(policy), definition: policy }));
+  const templates = shipped.templates.map((template) => ({ name: template.name, version: template.version, hash: definitionHash(template.definition), definition: template.definition }));
   const at = toTimestamp(shipped.now);
   await db.query(PUBLISH_TEMPLATES, [JSON.stringify(templates), at]);
   await db.query(PUBLISH_POLICIES, [JSON.stringify(policies), at]);
@@ -51,7 +49,17 @@ export const publishVersions = async (db: Database, shipped: { policies: readonl
   const storedTemplates = await db.prisma.templateVersion.findMany({ select: { name: true, version: true, hash: true } });
   for (const one of policies) refuseChange(`policy ${one.purpose}`, one, storedPolicies.find((row) => row.purpose === one.purpose && row.version === one.version));
   for (const one of templates) refuseChange(`template ${one.name}`, one, storedTemplates.find((row) => row.name === one.name && row.version === one.version));
-  await db.query(ACTIVATE, [at, policies.map((policy) => policy.purpose)]);
+};
+
+/**
+ * Publishes the shipped policy and template versions; a purpose takes up its newest one, unless a higher one was active before. Those
+ * that are `unfit` are published and not taken up.
+ * @throws VersionChangedError as `publishOnly`.
+ */
+export const publishVersions = async (db: Database, shipped: Shipped & { unfit?: readonly { purpose: string; version: number }[] }): Promise<void> => {
+  await publishOnly(db, shipped);
+  const fit = shipped.policies.filter(({ purpose, version }) => !shipped.unfit?.some((one) => one.purpose === purpose && one.version === version));
+  await db.query(ACTIVATE, [toTimestamp(shipped.now), fit.map(({ purpose }) => purpose), fit.map(({ version }) => version)]);
 };
 
 const refuseChange = (what: string, ours: { version: number; hash: string }, stored: { hash: string } | undefined): void => {

@@ -24,6 +24,7 @@ export const EVENTS = {
   projectionRebuilt: 'dead_letter.projection_rebuilt',
   checkpointFailed: 'checkpoint.failed',
   checkpointForged: 'checkpoint.forged',
+  policyUnfit: 'policy.unfit',
   started: 'service.started',
   stopped: 'service.stopped',
 } as const;

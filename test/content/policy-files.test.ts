@@ -185,7 +185,7 @@ describe('a template folder', () => {
     write('c/1/template.yaml', yaml);
     write('c/1/sms.en.liquid', '{{ category | shout }} http://example.com');
     const problems = problemsOf(() => loadTemplates(dir));
-    expect(problems).toContain('a/1/sms.en.liquid:1:1 categry: is not among the variables');
+    expect(problems).toContain('a/1/sms.en.liquid:2:4 categry: is not among the variables');
     expect(problems).toContain('b/1/template.yaml:7:18 fallback_locale: is not among the locales');
     expect(problems).toContain('sms.de.liquid is not there');
     expect(problems).toMatch(/b\/1\/sms\.en\.liquid:2:\d+: tag .*not closed/);
@@ -196,6 +196,6 @@ describe('a template folder', () => {
   it('may not put a secret variable into a subject', () => {
     write('a/1/template.yaml', yaml.replace('sms', 'email').replace('max: 9', 'max: 9, secret: true'));
     for (const part of ['subject', 'text', 'html']) write(`a/1/${part}.en.liquid`, '{{ category }}');
-    expect(problemsOf(() => loadTemplates(dir))).toMatch(/subject\.en\.liquid:1:1 category: is secret and may not stand in a subject[^\n]*$/);
+    expect(problemsOf(() => loadTemplates(dir))).toMatch(/subject\.en\.liquid:1:4 category: is secret and may not stand in a subject[^\n]*$/);
   });
 });

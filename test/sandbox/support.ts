@@ -4,12 +4,12 @@ import type { RunningSandbox, SandboxSettings } from '../../services/sandbox/san
 
 export const ACCOUNT = { accountSid: `AC${'5a'.repeat(16)}`, authToken: 'a-token' };
 export const EVENT = 'evt_01JQZ3V9K8M7N6P5R4S3T2W1X0';
-const AUTHORIZATION = `Basic ${Buffer.from(`${ACCOUNT.accountSid}:${ACCOUNT.authToken}`).toString('base64')}`;
+export const AUTHORIZATION = `Basic ${Buffer.from(`${ACCOUNT.accountSid}:${ACCOUNT.authToken}`).toString('base64')}`;
 
 export const start = (settings: Partial<SandboxSettings> = {}): Promise<RunningSandbox> =>
   startSandbox({ httpPort: 0, smtpPort: 0, ...ACCOUNT, ...settings });
 
-const apiUrl = (sandbox: RunningSandbox, path: string): string => `${sandbox.httpUrl}/2010-04-01/Accounts/${ACCOUNT.accountSid}/${path}`;
+export const apiUrl = (sandbox: RunningSandbox, path: string): string => `${sandbox.httpUrl}/2010-04-01/Accounts/${ACCOUNT.accountSid}/${path}`;
 
 export interface Sms { to: string; key?: string; body?: string; authorization?: string; signal?: AbortSignal }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RunningSandbox } from '../../services/sandbox/sandbox.ts';
-import { ACCOUNT, EVENT, json, readApi, sendSms, setScenario, start, statusOf, stoppedClock } from './support.ts';
+import { ACCOUNT, apiUrl, AUTHORIZATION, EVENT, json, readApi, sendSms, setScenario, start, statusOf, stoppedClock } from './support.ts';
 
 describe('the SMS provider of the sandbox', () => {
   let sandbox: RunningSandbox;
@@ -46,6 +46,15 @@ describe('the SMS provider of the sandbox', () => {
     expect(sandbox.messages()).toEqual([]);
     expect(sandbox.refused().map(({ behaviour, error_code: code }) => [behaviour, code]))
       .toEqual([['invalid', 21617], ['invalid', 21602], ['invalid', 21211], ['unauthorized', 20003]]);
+  });
+
+  it('takes a content template by its id in place of a text, and shows what was asked for', async () => {
+    const id = `HX${'0'.repeat(32)}`;
+    const send = async (fields: Record<string, string>) => json(await fetch(apiUrl(sandbox, 'Messages.json'), {
+      method: 'POST', headers: { authorization: AUTHORIZATION, 'tocsin-attempt-key': `${EVENT}.sms.1` }, body: new URLSearchParams({ To: '+12025550150', From: '+12025550199', ...fields }) }));
+    expect(await send({ ContentSid: id, ContentVariables: '{"1":"A1"}' })).toMatchObject({ status: 'queued', body: `[${id}] {"1":"A1"}` });
+    expect(await send({ ContentSid: id, Body: 'both' })).toMatchObject({ code: 35127 });
+    expect(await send({ ContentVariables: '{}' })).toMatchObject({ code: 21654 });
   });
 
   it('delivers 0101, fails 0102, never confirms 0103, and confirms 0104 late', async () => {

@@ -39,10 +39,10 @@ export const isTooWide = async (page: Page, width: number): Promise<boolean> => 
   return box !== null && box > width;
 };
 
-/** Keeps a picture for people to look at. */
-export const keepPicture = async (page: Page, name: string): Promise<void> => {
+/** Keeps a picture for people to look at: of the whole page, or of what the window shows. */
+export const keepPicture = async (page: Page, name: string, fullPage = true): Promise<void> => {
   mkdirSync('test-output/pictures', { recursive: true });
-  await page.screenshot({ path: `test-output/pictures/${name}.png`, fullPage: true });
+  await page.screenshot({ path: `test-output/pictures/${name}.png`, fullPage });
 };
 
 /** Links, buttons and fields lower than 44 px, by their text; links within a sentence, or in a table before a mouse, are text. */

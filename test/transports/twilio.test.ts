@@ -35,6 +35,15 @@ describe('submitting to Twilio', () => {
     expect(Object.fromEntries(new URLSearchParams(post?.body))).toEqual({ To: MESSAGE.to, From: MESSAGE.from, Body: MESSAGE.text });
   });
 
+  it('asks for a template that Twilio keeps by its id, with what stands for its placeholders and without a text', async () => {
+    const providerTemplate = { id: `HX${'0'.repeat(32)}`, variables: { 1: 'A1', 2: '"quoted"' } };
+    await twilio.submit({ ...submission(), message: { ...MESSAGE, providerTemplate } });
+    expect(Object.fromEntries(new URLSearchParams(server.received[0]?.body))).toEqual({
+      To: MESSAGE.to, From: MESSAGE.from, ContentSid: providerTemplate.id, ContentVariables: '{"1":"A1","2":"\\"quoted\\""}' });
+    await twilio.submit({ ...submission(), message: { ...MESSAGE, providerTemplate: { ...providerTemplate, variables: {} } } });
+    expect([...new URLSearchParams(server.received[1]?.body).keys()]).toEqual(['To', 'From', 'ContentSid']);
+  });
+
   it('names a messaging service as such', async () => {
     const from = `MG${'0'.repeat(32)}`;
     await twilio.submit({ ...submission(), message: { ...MESSAGE, from } });

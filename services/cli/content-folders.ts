@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { readCliConfig } from '../../shared/config/cli-config.ts';
+import { readTransportNames } from '../../shared/config/engine-config.ts';
+import { lintContent } from '../../shared/content/lint.ts';
+import type { Linted } from '../../shared/content/lint.ts';
+import type { FileProblem } from '../../shared/content/yaml-file.ts';
+import { carriersFor } from '../../shared/transports/carriers.ts';
+import type { Input } from './command.ts';
+import type { Io } from './io.ts';
+import { Refusal } from './refusal.ts';
+
+export interface Folders { policyDir: string; templateDir: string }
+type Kind = 'policies' | 'templates';
+
+/**
+ * Where policies and templates lie: DIR, if one was given, is either the folder of that kind or one that holds `policies` or `templates`;
+ * the other is an option, else beside it, else what the deployment uses.
+ * @throws Refusal where DIR is not there, or holds the other kind alone.
+ */
+export const foldersOf = (input: Input, io: Io, kind: Kind): Folders => {
+  const { policyDir, templateDir } = readCliConfig(io.env);
+  const deployed: Record<Kind, string> = { policies: policyDir, templates: templateDir };
+  const [dir] = input.args;
+  if (dir !== undefined && !existsSync(dir)) throw new Refusal(`the folder ${dir} is not there`, { code: 'no_such_folder', field: 'DIR', cure: `name a folder of ${kind}, or one that holds it` });
+  const parent = dir === undefined ? null : existsSync(join(dir, 'policies')) || existsSync(join(dir, 'templates')) ? dir : dirname(resolve(dir));
+  if (parent !== null && parent === dir && !existsSync(join(dir, kind))) {
+    throw new Refusal(`${dir} holds no folder ${kind}`, { code: 'no_such_folder', field: 'DIR', cure: `name a folder of ${kind}, or one that holds it` });
+  }
+  const found = (which: Kind): string => {
+    const option = which === kind ? undefined : input.text(which);
+    if (option !== undefined) return option;
+    if (dir !== undefined && which === kind && parent !== dir) return dir;
+    return parent !== null && existsSync(join(parent, which)) ? join(parent, which) : deployed[which];
+  };
+  return { policyDir: found('policies'), templateDir: found('templates') };
+};
+
+/** Reads both folders and holds them against each other and the transports of the deployment. */
+export const lintFolders = (folders: Folders, io: Io): Linted => lintContent({ ...folders, carriers: carriersFor(readTransportNames(io.env)) });
+
+/** The path of a file as it can be opened from here. */
+export const openablePath = (problem: FileProblem, { policyDir, templateDir }: Folders): string => {
+  const within = [policyDir, templateDir].find((dir) => problem.file.startsWith(`${resolve(dir).split(/[\\/]/).at(-1)}/`));
+  return within === undefined ? problem.file : join(relative(process.cwd(), dirname(resolve(within))), problem.file);
+};

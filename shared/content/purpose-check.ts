@@ -1,0 +1,85 @@
+import type { PolicyStep } from '../domain/policy.ts';
+import type { Carrier } from '../domain/work.ts';
+import type { Channel } from '../domain/words.ts';
+import type { ReadPolicy } from './policy-file.ts';
+import { lacksRegistration } from './senders-file.ts';
+import type { Senders } from './senders-file.ts';
+import { checkStates } from './states-check.ts';
+import type { ReadTemplate, ReadTemplates } from './template-file.ts';
+import type { FileProblem } from './yaml-file.ts';
+
+/** What the policies of a folder are held against. */
+export interface Surroundings { templates: ReadTemplates; senders: Senders | null; carriers: Readonly<Record<Channel, Carrier>> }
+
+const checkTemplateOf = ({ policy, at }: ReadPolicy, index: number, { templates: { present, read }, carriers }: Surroundings): FileProblem[] => {
+  const { template: name, templateVersion: version, channel } = policy.steps[index] as PolicyStep;
+  const versions = present.filter((one) => one.name === name).map((one) => one.version).sort((one, other) => one - other);
+  if (versions.length === 0) return [at(['steps', index, 'template'], `is ${name}, which no template is called; correct it, or add a folder of that name to the templates`, 'unknown_template')];
+  if (!versions.includes(version)) return [at(['steps', index, 'template_version'], `is ${version}, but ${name} has ${versions.join(', ')}; name one of these, or add that version`, 'unknown_template_version')];
+  const found = read.find(({ template }) => template.name === name && template.version === version)?.template;
+  if (!found) return [];
+  const problems: FileProblem[] = [];
+  const keeper = found.owner === 'ours' ? null : found.owner.provider;
+  if (keeper !== null && found.channel === channel && carriers[channel].name !== keeper) {
+    problems.push(at(['steps', index, 'template'], `is kept by ${keeper}, but ${channel} goes through ${carriers[channel].name}; name a template of ours`, 'provider_template'));
+  }
+  if (found.channel !== channel) problems.push(at(['steps', index, 'template'], `is for ${found.channel}, but the step's channel is ${channel}; name a template of that channel`, 'wrong_channel'));
+  if (found.classification !== policy.classification) {
+    problems.push(at(['classification'], `is ${policy.classification}, but ${name} ${version} is ${found.classification}; make both the same`, 'classification_differs'));
+  }
+  return problems;
+};
+
+const checkCarrier = ({ policy, at }: ReadPolicy, index: number, carriers: Surroundings['carriers']): FileProblem[] => {
+  const { channel, onUnknown, escalateWhen } = policy.steps[index] as PolicyStep;
+  const { name, capabilities: { dedup, reconcile, evidence } } = carriers[channel];
+  const problems: FileProblem[] = [];
+  if (onUnknown === 'replay' && dedup !== 'replay') {
+    problems.push(at(['steps', index, 'on_unknown'], `is replay, but ${name} would send a second message, since it recognises no repetition; write hold`, 'replay_without_deduplication'));
+  }
+  if (onUnknown === 'resubmit_if_absent' && reconcile !== 'reference') {
+    problems.push(at(['steps', index, 'on_unknown'], `is resubmit_if_absent, but ${name} cannot be asked for a message by its reference; write hold`, 'resubmit_without_lookup'));
+  }
+  if (escalateWhen.includes('accepted') && evidence === 'none' && index < policy.steps.length - 1) {
+    problems.push({ ...at(['steps', index, 'escalate_when'], `lists accepted, but acceptance is the last that ${name} ever says, so that the next step starts every time; drop it unless that is meant`, 'accepted_never_confirmed'), level: 'warning' });
+  }
+  return problems;
+};
+
+const checkSenders = ({ policy, at }: ReadPolicy, senders: Senders | null): FileProblem[] => (senders === null ? [] : Object.keys(policy.regions).flatMap((region) =>
+  [...new Set(policy.steps.map(({ channel }) => channel))].filter((channel) => lacksRegistration(senders, { region, channel })).map((channel) =>
+    at(['regions', region], `needs a registered sender for ${channel}, and senders.yaml has none; register one and add it there, or drop the region`, 'sender_unregistered'))));
+
+/** A rule that is written down and not obeyed must not look obeyed. */
+const checkQuietHours = ({ policy, at }: ReadPolicy): FileProblem[] => Object.entries(policy.regions).flatMap(([region, { quietHours }]) => (quietHours === undefined ? []
+  : [{ ...at(['regions', region, 'quiet_hours'], 'are checked and kept with the version, but delivery does not obey them yet; where the law wants silence, leave the channel out of the policy', 'quiet_hours_not_obeyed'), level: 'warning' as const }]));
+
+/** Variables that some template needs and whoever hands over a notification does not give. */
+const checkSupplies = ({ policy, at }: ReadPolicy, templates: readonly ReadTemplate[]): FileProblem[] => (policy.supplies === undefined ? [] : templates.flatMap(({ template }) =>
+  Object.keys(template.variables).filter((name) => !policy.supplies?.includes(name)).map((name) =>
+    at(['supplies'], `lacks ${name}, which ${template.name} ${template.version} needs; add it, and give it with every notification, or drop it from the template`, 'variable_not_supplied'))));
+
+/** A variable that one template calls secret is secret in all of the purpose: it is the same value. */
+const checkSecrets = ({ policy }: ReadPolicy, templates: readonly ReadTemplate[]): FileProblem[] => {
+  const secret = new Map(templates.flatMap(({ template }) => Object.entries(template.variables).filter(([, rule]) => rule.secret).map(([name]) => [name, template.name] as const)));
+  return templates.flatMap(({ template, at }) => Object.entries(template.variables).flatMap(([name, rule]) => {
+    const allowed = policy.secretChannels?.[name];
+    const purpose = `${policy.purpose} ${policy.version}`;
+    if (secret.has(name) && allowed && !allowed.includes(template.channel)) {
+      return [at(['variables', name], `is secret, and ${purpose} lets only ${allowed.join(' and ')} carry it; drop it from this template, or list ${template.channel} under secrets in the policy`, 'secret_channel')];
+    }
+    if (secret.has(name) && !rule.secret) {
+      return [at(['variables', name], `is secret in ${secret.get(name)} of ${purpose} and not here; drop it from this template, or mark it secret here too`, 'secret_channel')];
+    }
+    return [];
+  }));
+};
+
+/** What a policy and its templates, senders and transports are together: each may be fine alone and all of them wrong. */
+export const checkPurpose = (policy: ReadPolicy, { templates, senders, carriers }: Surroundings): FileProblem[] => {
+  const own = policy.policy.steps.flatMap(({ template: name, templateVersion: version }) => templates.read.filter(({ template }) => template.name === name && template.version === version));
+  return [
+    ...policy.policy.steps.flatMap((_step, index) => [...checkTemplateOf(policy, index, { templates, senders, carriers }), ...checkCarrier(policy, index, carriers)]),
+    ...checkSenders(policy, senders), ...checkQuietHours(policy), ...checkSupplies(policy, own), ...checkSecrets(policy, own), ...checkStates(own),
+  ];
+};

@@ -1,0 +1,111 @@
+import { compilePart, LiquidError, renderPart } from './liquid.ts';
+import { smsSize } from './segments.ts';
+import { PARTS } from './template.ts';
+import type { Part, TemplateVersion } from './template.ts';
+import type { ReadTemplate } from './template-file.ts';
+import type { FileProblem } from './yaml-file.ts';
+
+/** What an SMS may cost where its template does not say. */
+const DEFAULT_SEGMENTS = 4;
+
+/** A link as it is written into a text: its host, and where it stands. */
+export interface WrittenLink { host: string; line: number }
+
+/** Links that stand in a source themselves; those out of variables are the caller's. */
+export const linksIn = (source: string): WrittenLink[] =>
+  [...source.matchAll(/https?:\/\/([^\s"'<>{}/?#]+)/gi)].map((match) => ({ host: String(match[1]).toLowerCase(), line: source.slice(0, match.index).split('\n').length }));
+
+type Placed = { part: Part; locale: string; source: string };
+
+/** Every text of a template. */
+export const partsOf = ({ channel, locales }: TemplateVersion): Placed[] =>
+  Object.entries(locales).flatMap(([locale, parts]) => PARTS[channel].flatMap((part) => (parts[part] === undefined ? [] : [{ part, locale, source: parts[part] }])));
+
+const inPart = ({ fileOf }: ReadTemplate, { part, locale }: Placed, [line, problem, code]: [number, string, string]): FileProblem =>
+  ({ file: fileOf(part, locale), line, column: 1, field: '', problem, code });
+
+const checkLinks = (read: ReadTemplate): FileProblem[] => {
+  const allowed = read.template.terms?.linkHosts ?? [];
+  return partsOf(read.template).flatMap((placed) => linksIn(placed.source).filter(({ host }) => !allowed.includes(host)).map(({ host, line }) =>
+    inPart(read, placed, [line, `links to ${host}, which is not allowed; list it under link_hosts in template.yaml, or take the link from a variable`, 'link_host'])));
+};
+
+/** A value as long as it may be, of characters that cost least: what a text costs beyond that is its own doing. */
+const longest = (rule: TemplateVersion['variables'][string]): string => (rule.type === 'url' ? 'https://example.com/'.padEnd(rule.max, 'x').slice(0, rule.max) : 'x'.repeat(rule.max));
+
+const checkSegments = (read: ReadTemplate): FileProblem[] => {
+  const { template } = read;
+  const values = { ref: 'SAMPLE00', ...Object.fromEntries(Object.entries(template.variables).map(([name, rule]) => [name, longest(rule)])) };
+  return partsOf(template).filter(({ part }) => part === 'sms').flatMap((placed) => {
+    const budget = template.terms?.segments?.[placed.locale] ?? DEFAULT_SEGMENTS;
+    try {
+      const { segments, encoding } = smsSize(renderPart(compilePart('sms', placed.source), values));
+      return segments <= budget ? [] : [inPart(read, placed, [1,
+        `costs up to ${segments} segments (${encoding}), more than its budget of ${budget}; shorten the text or the max of its variables${encoding === 'UCS-2' ? ', or use only characters of GSM-7' : ''}`, 'segment_budget'])];
+    } catch (error) {
+      if (error instanceof LiquidError) return [];
+      throw error;
+    }
+  });
+};
+
+const checkSecrets = ({ template, at }: ReadTemplate): FileProblem[] => Object.entries(template.variables).flatMap(([name, { secret, channels }]) => {
+  if (!secret || channels?.includes(template.channel) || (!channels && template.channel === 'email')) return [];
+  const cure = `drop it from this template, or list ${template.channel} under its channels`;
+  // Where nothing is said, an SMS is doubtful, since it shows on a locked screen; where something is said, it is forbidden.
+  return [channels ? at(['variables', name], `is secret and may not be carried by ${template.channel}; ${cure}`, 'secret_channel')
+    : { ...at(['variables', name], `is secret, and nothing says that ${template.channel} may carry it; ${cure}`, 'secret_channel'), level: 'warning' as const }];
+});
+
+/** Whether text and HTML, in every locale, show a variable; the fault for each that does not. */
+const checkShown = (read: ReadTemplate, name: string, [problem, code]: [string, string]): FileProblem[] =>
+  partsOf(read.template).filter(({ part, source }) => part !== 'subject' && !compilePart(part, source).reads.some((one) => one.name === name)).map((placed) => inPart(read, placed, [1, problem, code]));
+
+const checkLinkVariable = ({ template, at }: ReadTemplate, field: 'opt_out' | 'one_click', name: string): FileProblem[] =>
+  (template.variables[name]?.type === 'url' ? [] : [at([field], `names ${name}, which is no url among the variables; declare it with type: url`, 'unknown_variable')]);
+
+/** `postal_address` is known only where template.yaml gives it. */
+const checkPostalAddress = (read: ReadTemplate): FileProblem[] => (read.template.terms?.postalAddress !== undefined ? [] : partsOf(read.template).flatMap((placed) =>
+  compilePart(placed.part, placed.source).reads.filter(({ name }) => name === 'postal_address' && !(name in read.template.variables)).map(({ line }) =>
+    inPart(read, placed, [line, 'shows postal_address, which template.yaml does not give; add it there', 'unknown_variable']))));
+
+const checkClassification = (read: ReadTemplate): FileProblem[] => {
+  const { template: { channel, classification, terms }, at } = read;
+  if (channel !== 'email') return [];
+  const found: FileProblem[] = [];
+  if (classification === 'commercial') {
+    if (terms?.postalAddress === undefined) found.push(at(['classification'], 'is commercial, which needs a postal address; add postal_address, and {{ postal_address }} to the texts', 'no_postal_address'));
+    else found.push(...checkShown(read, 'postal_address', ['does not show the postal address, which commercial mail needs; add {{ postal_address }}', 'no_postal_address']));
+  }
+  if (classification !== 'transactional') {
+    const { optOut } = terms ?? {};
+    if (optOut === undefined) found.push(at(['classification'], `is ${classification}, which needs a way to opt out; add opt_out with the name of a url variable, and show it in the texts`, 'no_opt_out'));
+    else found.push(...checkLinkVariable(read, 'opt_out', optOut), ...checkShown(read, optOut, [`does not show the link to opt out; add {{ ${optOut} }}`, 'no_opt_out']));
+  }
+  if (classification === 'subscription' && terms?.oneClick === undefined) {
+    found.push(at(['classification'], 'is subscription, which needs the headers to unsubscribe with one click; add one_click with the name of a url variable', 'no_one_click'));
+  }
+  if (terms?.oneClick !== undefined) found.push(...checkLinkVariable(read, 'one_click', terms.oneClick));
+  return found;
+};
+
+/** The provider's text is made of exactly the variables it was registered with: one more or less and it refuses, or says something else than our copy. */
+const checkOwner = (read: ReadTemplate): FileProblem[] => {
+  const { template: { owner, channel, locales }, at } = read;
+  if (owner === 'ours') return [];
+  const found: FileProblem[] = [];
+  if (channel !== 'sms') found.push(at(['owner'], `is ${owner.provider}, which keeps templates for sms alone; write ours`, 'provider_template'));
+  if (Object.keys(locales).length > 1) found.push(at(['locales'], 'are several, but a template of the provider has one text; make a template of each locale', 'provider_template'));
+  const given = new Set(Object.values(owner.variables));
+  for (const placed of partsOf(read.template)) {
+    const shown = compilePart(placed.part, placed.source).reads;
+    const names = new Set(shown.map(({ name }) => name));
+    found.push(...shown.filter(({ name }) => !given.has(name)).map(({ name, line }) => inPart(read, placed, [line, `shows ${name}, which stands for no placeholder of the provider's template; add it to owner.variables, or drop it`, 'provider_variables'])));
+    found.push(...Object.entries(owner.variables).filter(([, name]) => !names.has(name)).map(([placeholder, name]) =>
+      at(['owner', 'variables', placeholder], `is ${name}, which ${placed.part}.${placed.locale}.liquid does not show; make the text a copy of the provider's`, 'provider_variables')));
+  }
+  return found;
+};
+
+/** What the schema and the syntax cannot see: links, what an SMS costs, secrets, and what the law wants of a class of mail. */
+export const checkTemplate = (read: ReadTemplate): FileProblem[] => [...checkOwner(read), ...checkLinks(read), ...checkSegments(read), ...checkSecrets(read), ...checkPostalAddress(read), ...checkClassification(read)];

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { durationField } from './duration.ts';
+import type { TemplateTerms } from './template.ts';
+
+const variable = z.string().regex(/^[a-z][a-z0-9_]*$/, 'must name a variable');
+const budget = z.int().min(1).max(10);
+
+/** Schema of a template's owner. */
+export const ownerField = z.union([
+  z.literal('ours'),
+  z.strictObject({
+    provider: z.literal('twilio').describe('The provider that keeps the template'),
+    id: z.string().regex(/^HX[0-9a-f]{32}$/, 'must be the id of a content template: HX and 32 hex digits').describe('Its id there'),
+    variables: z.record(z.string().regex(/^\w{1,16}$/, 'a placeholder is a short name or number'), variable).default({}).describe('Per placeholder of the provider\'s text, the variable that stands for it'),
+  }),
+], 'must be ours, or { provider: twilio, id: HX…, variables: { "1": name } }').describe('`ours`, or a template that a provider keeps');
+
+/** What a template may say of itself beyond its texts; all of it can be left out. */
+export const termFields = {
+  segments: z.union([budget, z.record(z.string(), budget)]).optional().describe('SMS: most segments that a message may cost, for all locales or by locale (4 where it is left out)'),
+  link_hosts: z.array(z.string().regex(/^[a-z0-9.-]+(:\d+)?$/, 'must be a host name, such as www.example.com')).min(1).optional()
+    .describe('Hosts that links written into the texts may lead to'),
+  states: z.strictObject({
+    action: z.string().min(1).optional().describe('What the reader is asked to do'),
+    host: z.string().min(1).optional().describe('Where the link leads: a host, or the variable that holds the link'),
+    expiry: durationField.optional().describe('How long it may be done'),
+  }).optional().describe('What the texts say, so that SMS and email of one purpose can be compared'),
+  postal_address: z.string().min(1).max(300).optional().describe('Commercial mail: the sender\'s address, shown by {{ postal_address }}'),
+  opt_out: variable.optional().describe('Commercial or subscription mail: the url variable by which a reader stops it'),
+  one_click: variable.optional().describe('Subscription mail: the url variable for List-Unsubscribe, with one click (RFC 8058)'),
+};
+
+type Source = z.output<z.ZodObject<typeof termFields>>;
+
+/** The terms as a version keeps them; undefined where the file states none. */
+export const termsOf = ({ segments, link_hosts: linkHosts, states, postal_address: postalAddress, opt_out: optOut, one_click: oneClick }: Source, locales: readonly string[]): TemplateTerms | undefined => {
+  const stated = states && Object.fromEntries(Object.entries({ action: states.action, host: states.host, expiryMs: states.expiry }).filter(([, value]) => value !== undefined));
+  const all = {
+    segments: typeof segments === 'number' ? Object.fromEntries(locales.map((locale) => [locale, segments])) : segments, linkHosts, states: stated, postalAddress, optOut, oneClick,
+  };
+  const given = Object.entries(all).filter(([, value]) => value !== undefined);
+  return given.length === 0 ? undefined : Object.fromEntries(given) as TemplateTerms;
+};

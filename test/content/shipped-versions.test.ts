@@ -1,0 +1,24 @@
+import { describe, expect, it } from '@jest/globals';
+import { loadPolicies } from '../../shared/content/policy-file.ts';
+import { loadTemplates } from '../../shared/content/template-file.ts';
+import { definitionHash } from '../../shared/security/definition-hash.ts';
+import { POLICY_DIR, TEMPLATE_DIR } from './render-support.ts';
+
+/** As they were first published. A line is added with a new version and never changed: a deployment that has the version refuses to start on another content. */
+const PUBLISHED: Readonly<Record<string, string>> = {
+  'policy game-support-routine 1': 'd836d789b53b644b8fb1e1ab1b30dfcf4a44ec14b5d10881f5b030c826a57a7e',
+  'policy game-support-urgent 1': 'cc29b95c108883ad2a6fa7353be8279f9e601a6e5d6234b76500067891a9d884',
+  'template game-support-routine-email 1': 'f343702b820f2c17540e5ab99d2421ff95503094ce9c068889b884fea1e0452b',
+  'template game-support-urgent-email 1': '0d2e149ddfa68325de5c6c69420d0f197be64ee8def9ccc51d1725a3bdc1f2f6',
+  'template game-support-urgent-sms 1': '898b4a18448a20c945aba6baa1ef42b92ce8c5111ad5fe559e48d12840df7674',
+};
+
+describe('a shipped version', () => {
+  it('never changes, neither its file nor what is read of it', () => {
+    const hashes = Object.fromEntries([
+      ...loadPolicies(POLICY_DIR).map((policy) => [`policy ${policy.purpose} ${policy.version}`, definitionHash(policy)]),
+      ...loadTemplates(TEMPLATE_DIR).map((template) => [`template ${template.name} ${template.version}`, definitionHash(template)]),
+    ]);
+    expect(hashes).toMatchObject(PUBLISHED);
+  });
+});
