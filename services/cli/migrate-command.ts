@@ -56,7 +56,7 @@ export const migrateCommand: Command = {
       say('the queue schema is current (queues on Postgres, since REDIS_URL is not set)');
     } else say('no queue schema is needed (queues on Redis)');
     const { unfit, ...published } = await publish(ownerUrl, config, io);
-    for (const { purpose, version, why } of unfit) say(`not taken up by itself: ${purpose} ${version}\n${why}`);
+    for (const { purpose, version, why } of unfit.filter(({ tell }) => tell)) say(`not taken up by itself: ${purpose} ${version}\n${why}`);
     say(`published: ${published.policies} policy versions, ${published.templates} template versions`);
     if (input.json) io.out.write(`${JSON.stringify({ ...result, queue, published, not_taken_up: unfit.map(({ purpose, version, why }) => ({ purpose, version, why: why.split('\n') })) })}\n`);
     return 0;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Channel } from '../domain/words.ts';
 import { normaliseEmail, normalisePhone } from './address.ts';
+import { isTimeZone } from './quiet-hours.ts';
 import { FileProblemsError, readFrom, readYamlFile } from './yaml-file.ts';
 import type { FileProblem } from './yaml-file.ts';
 
@@ -47,14 +48,6 @@ const readAs = (read: (text: string) => string | null, cure: string) => z.string
   context.addIssue({ code: 'custom', message: cure });
   return z.NEVER;
 });
-
-const isTimeZone = (name: string): boolean => {
-  try {
-    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
-  } catch {
-    return false;
-  }
-};
 
 const consents = z.array(z.strictObject({ basis: z.string().min(1), reference: z.string().min(1) }));
 

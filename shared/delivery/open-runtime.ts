@@ -81,7 +81,7 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
   const templates = loadTemplates(config.templateDir);
   checkSubmitLimits(policies, config);
   const unfit = unfitVersions({ policyDir: config.policyDir, templateDir: config.templateDir, carriers: carriersFor(config.transports) });
-  for (const { purpose, version, why } of unfit) log.error({ event: EVENTS.policyUnfit, policy: `${purpose}/${version}` }, `this version is not taken up by itself: ${why}`);
+  for (const { purpose, version, why } of unfit.filter(({ tell }) => tell)) log.error({ event: EVENTS.policyUnfit, policy: `${purpose}/${version}` }, `this version is not taken up by itself: ${why}`);
   const db = openDatabase({ url: config.databaseUrl, poolSize: config.poolSize, onPoolError: (error) => log.warn({ event: EVENTS.databaseAway, error: error.message }) });
   try {
     const clock = createDatabaseClock(db);

@@ -2,8 +2,11 @@ import { isWithinVersion, lintContent } from '../content/lint.ts';
 import type { LintInput } from '../content/lint.ts';
 import { isError, textOf } from '../content/yaml-file.ts';
 
-/** A policy version of the folder that must not be taken up by itself, and why, a fault a line. */
-export interface UnfitVersion { purpose: string; version: number; why: string }
+/**
+ * A policy version of the folder that must not be taken up by itself, and why, a fault a line. `tell`: it is the newest of its purpose,
+ * so that somebody expects it to be taken up.
+ */
+export interface UnfitVersion { purpose: string; version: number; why: string; tell: boolean }
 
 /**
  * The versions of a folder that do not fit their templates, senders or transports. One that was taken up all the same would have every
@@ -14,6 +17,7 @@ export const unfitVersions = (folders: LintInput): UnfitVersion[] => {
   const errors = problems.filter(isError);
   return policies.flatMap(({ policy: { purpose, version, steps } }) => {
     const found = errors.filter((one) => isWithinVersion(one, purpose, version) || steps.some((step) => isWithinVersion(one, step.template, step.templateVersion)));
-    return found.length === 0 ? [] : [{ purpose, version, why: found.map(textOf).join('\n') }];
+    const tell = !policies.some(({ policy }) => policy.purpose === purpose && policy.version > version);
+    return found.length === 0 ? [] : [{ purpose, version, why: found.map(textOf).join('\n'), tell }];
   });
 };
