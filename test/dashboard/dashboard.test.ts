@@ -90,7 +90,7 @@ describe('the dashboard', () => {
     expect((body['entries'] as unknown[]).length).toBeGreaterThan(2);
     const file = await see(`/notifications/${eventId}/timeline.svg`);
     expect(file.headers.get('content-type')).toMatch(/^image\/svg\+xml/);
-    expect(file.headers.get('content-security-policy')).toBe("default-src 'none'; style-src 'unsafe-inline'");
+    expect(file.headers.get('content-security-policy')).toBe("default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
     for (const path of ['live', 'view', 'timeline.svg']) expect((await see(`/notifications/evt_00000000000000000000000000/${path}`)).status).toBe(404);
   });
 

@@ -35,6 +35,9 @@ const TABLE: readonly Answers[] = [
   { route: 'GET /notifications/:event_id/live', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /notifications/:event_id/view', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /notifications/:event_id/timeline.svg', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /templates', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /templates/:name/:version', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /templates/:name/:version/html', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /reason', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'POST /reason', anonymous: 401, viewer: 403, operator: 303, admin: 303, elsewhere: 403, body: 'reason=checked' },
 ];
@@ -62,7 +65,7 @@ afterAll(async () => {
 
 const call = async (role: Role, how: { method: string; path: string; headers?: Record<string, string>; body?: string | undefined; login?: boolean }) => {
   const { method, path, headers = {}, body, login = true } = how;
-  return ask(`${dashboards.get(role)?.url}${path.replace(':event_id', eventId)}`, {
+  return ask(`${dashboards.get(role)?.url}${path.replace(':event_id', eventId).replace(':name', 'game-support-urgent-email').replace(':version', '1')}`, {
     method, redirect: 'manual',
     headers: { ...(login ? { Authorization: `Basic ${Buffer.from(`${role}:${PASSWORD}`).toString('base64')}` } : {}), ...(body === undefined ? {} : { 'Content-Type': 'application/x-www-form-urlencoded' }), ...headers },
     ...(body === undefined ? {} : { body }),
@@ -92,9 +95,9 @@ describe('every route of the dashboard', () => {
     it(`answers ${elsewhere} where a page of another site asks`, async () => {
       expect((await call('operator', { method, path, body, headers: { Origin: 'https://elsewhere.example', 'Sec-Fetch-Site': 'cross-site' } })).status).toBe(elsewhere);
     });
-    it('is never framed and names its referrer to nobody', async () => {
+    it('is framed by no other site and names its referrer to nobody', async () => {
       const { headers } = await call('operator', { method, path, body });
-      expect(headers.get('content-security-policy')).toMatch(/frame-ancestors 'none'/);
+      expect(headers.get('content-security-policy')).toMatch(path.endsWith('/html') ? /frame-ancestors 'self'/ : /frame-ancestors 'none'/);
       expect(headers.get('referrer-policy')).toBe('no-referrer');
     });
     test.each(['POST', 'PUT', 'PATCH', 'DELETE'].filter((other) => other !== method && !TABLE.some((row) => row.route === `${other} ${path}`)))('does not know %s', async (other) => {
