@@ -41,7 +41,7 @@ try {
       void ground.admin.query<{ what: string }>(`SELECT left(regexp_replace(query, '\\s+', ' ', 'g'), 40) || ' | ' || state || ' | ' || coalesce(wait_event_type || ':' || wait_event, 'CPU') AS what FROM pg_stat_activity WHERE datname LIKE 'product%' OR datname LIKE 'baseline%'`)
         .then(({ rows }) => rows.forEach(({ what }) => seen.set(what, (seen.get(what) ?? 0) + 1)));
     }, 50);
-    const d = await drive(c, { clocks: 'load', total, cap: 300, width: 48 });
+    const d = await drive(c, { clocks: 'load', total, cap: 400, width: 48 });
     clearInterval(sampler);
     if (process.env['BENCH_WAITS'] === '1') for (const [what, n] of [...seen].sort((a, b) => b[1] - a[1]).slice(0, 25)) process.stdout.write(`     ${n} ${what}\n`);
     const after = await readSpent(ground, pids);
