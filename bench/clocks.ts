@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
  */
 export const FIRST_POLL_MS = 40;
 const FINAL_POLL_LEAD_MS = 20;
-export const DECIDE_WITHIN_MS = { load: 2_000, lag: 250 } as const;
+export const DECIDE_WITHIN_MS = { load: 4_000, lag: 250 } as const;
 export type ClockSet = keyof typeof DECIDE_WITHIN_MS;
 export const purposeOf = (clocks: ClockSet): string => `bench-${clocks}`;
 

@@ -1,11 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClockSet } from './clocks.ts';
 import type { Contender } from './contender.ts';
+import { fateOf } from './request.ts';
 
 export interface Drive {
   clocks: ClockSet;
   total: number;
-  /** Most workflows that are accepted and not over; Infinity lets them come as fast as they are accepted. */
+  /**
+   * Most workflows at work; Infinity lets them come as fast as they are accepted. One whose SMS is never confirmed only waits for its
+   * deadline and does not count: otherwise the deadline's length would bound the rate.
+   */
   cap: number;
   /** Requests at once. */
   width: number;
@@ -40,27 +44,34 @@ let nextIndex = 0;
 export const drive = async (contender: Contender, { clocks, total, cap, width, perSecond }: Drive): Promise<Driven> => {
   const acceptedAt = new Map<string, number>();
   const overAt: number[] = [];
-  const open = new Set<string>();
+  const open = new Map<string, boolean>();
+  let waiting = 0;
   const startedAt = wallClock();
   let started = 0;
   let wake: () => void = () => undefined;
   const look = async (): Promise<void> => {
-    const over = open.size === 0 ? [] : await contender.completed([...open]);
+    const over = open.size === 0 ? [] : await contender.completed([...open.keys()]);
     const now = wallClock();
-    for (const id of new Set(over)) if (open.delete(id)) overAt.push(now);
+    for (const id of new Set(over)) {
+      if (open.get(id) === true) waiting -= 1;
+      if (open.delete(id)) overAt.push(now);
+    }
     wake();
   };
   let inFlight = 0;
   const mayStart = (): boolean => started < total && (perSecond === undefined
-    ? open.size + inFlight < cap && inFlight < width
+    ? open.size - waiting + inFlight < cap && inFlight < width
     : (wallClock() - startedAt) * perSecond >= started * 1_000);
   const startOne = async (): Promise<void> => {
     started += 1;
     inFlight += 1;
     try {
-      const id = await contender.post(nextIndex++, clocks);
+      const index = nextIndex++;
+      const id = await contender.post(index, clocks);
       acceptedAt.set(id, wallClock());
-      open.add(id);
+      const waits = fateOf(index) === 'never';
+      open.set(id, waits);
+      if (waits) waiting += 1;
     } finally {
       inFlight -= 1;
       wake();

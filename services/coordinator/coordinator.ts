@@ -40,6 +40,8 @@ export interface Coordinator {
 export const TICK_EVERY_MS = 1_000;
 /** How soon a tick comes back for polls that a provider's rate held back. */
 const HELD_BACK_MS = 100;
+/** A pulse is written no more often than this: under load a sweep follows the other, and each beat is a commit. */
+const BEAT_EVERY_MS = 250;
 const PARTITIONS_EVERY_MS = 6 * 3_600_000;
 
 /**
@@ -54,12 +56,19 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   const deadLetters = startDeadLetterDuty({ engine, queue });
   const leaseMs = settings.providerTimeoutMs * 2 + 5_000;
 
+  let beatAt: number | null = null;
+  const beat = async (): Promise<void> => {
+    const now = engine.now();
+    if (beatAt !== null && Math.abs(now - beatAt) < BEAT_EVERY_MS) return;
+    await engine.ledger.beat('sweep', now);
+    beatAt = now;
+  };
   let pollsHere = false;
   const sweepOnce = async (): Promise<void> => {
     await sweepDecisions(engine, settings.actor);
     await releaseWaiting(engine, settings.actor);
     pollsHere = await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)), perSecond: settings.pollsPerSecond });
-    await engine.ledger.beat('sweep', engine.now());
+    await beat();
     // Not awaited: no decision waits for an operator's list, nor for its queue.
     void deadLetters.attendIfDue();
   };

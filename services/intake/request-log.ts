@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
-import { pinoHttp } from 'pino-http';
+import { plainLog } from '../../shared/telemetry/logger.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
+
+declare module 'http' {
+  interface IncomingMessage {
+    /** Drawn or taken over by `requestId`. */
+    id: string;
+  }
+}
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
@@ -18,22 +25,21 @@ const requestId: RequestHandler = (request, response, next) => {
 };
 
 /** The pattern of the route, for an address may hold a token. */
-const lineOf = (request: Request, response: Response, spent: { responseTime?: number }) => ({
+const lineOf = (request: Request, response: Response, ms: number) => ({
   event: 'request', request_id: request.id, method: request.method, route: (request.route as { path?: string } | undefined)?.path ?? null,
-  status_code: response.statusCode, ms: spent.responseTime, aborted: response.writableFinished ? undefined : true,
+  status_code: response.statusCode, ms, aborted: response.writableFinished ? undefined : true,
 });
 
 /** One line per request: route pattern, status and time; no address, header, body or query of it. */
 export const requestLog = (log: Logger): RequestHandler[] => {
-  const line = pinoHttp<Request, Response>({
-    logger: log, genReqId: (request) => request.id, quietReqLogger: true, quietResLogger: true,
-    // What is worth more than a line is logged where it happens.
-    customLogLevel: (request) => (/^\/(healthz|readyz|metrics)/.test(request.path) ? 'debug' : 'info'),
-    customSuccessObject: lineOf, customErrorObject: (request, response, _error, spent: { responseTime?: number }) => lineOf(request, response, spent),
-    customSuccessMessage: () => 'request', customErrorMessage: () => 'request',
-  });
+  const plain = plainLog(log);
   return [requestId, (request, response, next) => {
-    line(request, response);
+    const startedAt = performance.now();
+    response.once('close', () => {
+      // What is worth more than a line is logged where it happens.
+      const level = /^\/(healthz|readyz|metrics)/.test(request.path) ? 'debug' : 'info';
+      plain[level](lineOf(request, response, Math.round(performance.now() - startedAt)), 'request');
+    });
     next();
   }];
 };

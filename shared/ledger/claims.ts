@@ -26,6 +26,7 @@ export const postponeDecisions = async (db: Database, eventIds: readonly string[
 
 const NEXT: Statement = {
   name: 'tocsin_next_due_v2',
+  fixedPlan: true,
   text: `SELECT least(
     (SELECT min(decide_at) FROM notification_state WHERE decide_at IS NOT NULL),
     (SELECT min(due.at) FROM poll_pace p CROSS JOIN LATERAL (
@@ -42,11 +43,12 @@ export const nextDueAt = async (db: Database, now: number): Promise<number | nul
 
 export interface OutboxRow { id: string; eventId: string; attemptKey: string; channel: 'sms' | 'email'; generation: number; notBeforeAt: number }
 
-const TAKE = `SELECT id, event_id, attempt_key, channel, generation, not_before_at FROM outbox ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`;
-const REMOVE = 'DELETE FROM outbox WHERE id = ANY($1::bigint[])';
+// Taken and removed in one statement; both stand only once the rows were enqueued and the transaction is committed.
+const TAKE = `DELETE FROM outbox WHERE id = ANY(ARRAY(SELECT id FROM outbox ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED))
+  RETURNING id, event_id, attempt_key, channel, generation, not_before_at`;
 
 /**
- * Claims a batch of outbox rows, hands it over, and removes it once it has been enqueued; a crash or an error in between
+ * Claims a batch of outbox rows and hands it over; they are gone once they have been enqueued, and a crash or an error in between
  * gives every row back. Returns how many were moved.
  */
 export const moveOutbox = async (db: Database, limit: number, enqueue: (rows: OutboxRow[]) => Promise<void>): Promise<number> => {
@@ -54,12 +56,12 @@ export const moveOutbox = async (db: Database, limit: number, enqueue: (rows: Ou
   let broken = false;
   try {
     await client.query('BEGIN');
-    const { rows } = await client.query({ name: 'tocsin_take_outbox_v1', text: TAKE, values: [limit] });
+    const { rows } = await client.query({ name: 'tocsin_take_outbox_v2', text: TAKE, values: [limit] });
     if (rows.length > 0) {
-      await enqueue(rows.map((row) => ({
+      const inOrder = rows.toSorted((one, other) => Number(BigInt(one.id) - BigInt(other.id)));
+      await enqueue(inOrder.map((row) => ({
         id: row.id, eventId: row.event_id, attemptKey: row.attempt_key, channel: row.channel, generation: row.generation, notBeforeAt: row.not_before_at.getTime(),
       })));
-      await client.query({ name: 'tocsin_remove_outbox_v1', text: REMOVE, values: [rows.map((row) => row.id)] });
     }
     await client.query('COMMIT');
     return rows.length;

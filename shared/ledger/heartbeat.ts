@@ -1,7 +1,6 @@
 import type { Database, Statement } from './database.ts';
 import { toTimestamp } from './instants.ts';
 
-// Written at most every `minGap`: a tick that found nothing costs no commit more than twice a second.
 const BEAT: Statement = {
   name: 'tocsin_beat_v1',
   text: `INSERT INTO engine_heartbeat AS h (duty, finished_at) VALUES ($1, $2::timestamptz)

@@ -27,6 +27,7 @@ const FREE = '(a.poll_leased_until IS NULL OR a.poll_leased_until <= $1::timesta
 // counts for nothing: or no status would be read until that hour has come.
 const LEASE: Statement = {
   name: 'tocsin_lease_polls_v3',
+  fixedPlan: true,
   text: `
 WITH pace AS (
   SELECT p.provider, w.refill, greatest(CASE WHEN p.paid_until <= $1::timestamptz + interval '1 second' THEN p.paid_until END, $1::timestamptz - make_interval(secs => w.burst / w.refill)) AS paid_until

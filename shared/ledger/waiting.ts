@@ -3,7 +3,10 @@ import type { Loaded, LoadedRow } from './load.ts';
 import { LOADED_COLUMNS, LOADED_JOINS, toLoaded } from './load.ts';
 import { toTimestamp } from './instants.ts';
 
-// Where nothing waits this reads an empty index. Where a probe is due those that have waited longest may make it: one of them wins, and
+/** Asked by every sweep: an empty index is read, and nothing planned. */
+const ANY_WAITING: Statement = { name: 'tocsin_any_waiting_v1', fixedPlan: true, text: 'SELECT EXISTS (SELECT FROM attempt WHERE provider_wait_at IS NOT NULL) AS waits' };
+
+// Where a probe is due those that have waited longest may make it: one of them wins, and
 // one that cannot be decided on holds up nobody.
 const WAITING: Statement = {
   name: 'tocsin_load_waiting_v2',
@@ -20,5 +23,7 @@ SELECT ${LOADED_COLUMNS} FROM notification_state s ${LOADED_JOINS}
 };
 
 /** Notifications with an attempt that waited for a provider that is back; and for each provider whose probe is due, a few that may make it. */
-export const loadWaiting = async (db: Database, now: number, limit: number): Promise<Loaded[]> =>
-  (await db.query<LoadedRow>(WAITING, [toTimestamp(now), limit])).map(toLoaded);
+export const loadWaiting = async (db: Database, now: number, limit: number): Promise<Loaded[]> => {
+  const [any] = await db.query<{ waits: boolean }>(ANY_WAITING, []);
+  return any?.waits ? (await db.query<LoadedRow>(WAITING, [toTimestamp(now), limit])).map(toLoaded) : [];
+};
