@@ -62,7 +62,8 @@ const decideRules = (command: Command, state: NotificationState, input: Decision
     case 'start_submission':
       advance(work);
       if (startRefusal(work.state, command.attempt, input.now) === null && isStillNeeded(work, 'submission', work.attempt(command.attempt).step)) startSubmission(work, command.attempt);
-      return finish(work);
+      // A claim that waits for its answer may not be permitted any more: what was pending is unknown from here on.
+      break;
     case 'refuse_to_submit':
       advance(work);
       if (startRefusal(work.state, command.attempt, input.now) === null) refuseToSubmit(work, command.attempt, command.reason);
