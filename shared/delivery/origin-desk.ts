@@ -14,7 +14,7 @@ export interface OriginDesk {
   close: () => Promise<void>;
 }
 
-const answerOf = async (engine: Engine, client: OriginClient | null, { eventId, wanted }: AskedOrigin): Promise<OriginAnswer> => {
+const answerOf = async (engine: Engine, client: OriginClient | null, { eventId, wanted, askedUntil }: AskedOrigin): Promise<OriginAnswer> => {
   const sealed = await untilDatabaseIsBack(engine, () => engine.ledger.preconditionOf(eventId));
   let url: string;
   try {
@@ -23,7 +23,7 @@ const answerOf = async (engine: Engine, client: OriginClient | null, { eventId, 
   } catch {
     return { kind: 'error', fault: 'url_lost' };
   }
-  return client === null ? { kind: 'error', fault: 'url_not_allowed' } : client.ask({ eventId, url, wanted });
+  return client === null ? { kind: 'error', fault: 'url_not_allowed' } : client.ask({ eventId, url, wanted, notAfter: askedUntil });
 };
 
 /**

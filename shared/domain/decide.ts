@@ -62,7 +62,7 @@ const decideRules = (command: Command, state: NotificationState, input: Decision
     case 'start_submission':
       advance(work);
       if (startRefusal(work.state, command.attempt, input.now) === null && isStillNeeded(work, 'submission', work.attempt(command.attempt).step)) startSubmission(work, command.attempt);
-      // A deadline whose claim waits for an answer may mean something else for an attempt that has started.
+      // A claim that waits for its answer may not be permitted any more: what was pending is unknown from here on.
       break;
     case 'refuse_to_submit':
       advance(work);

@@ -172,6 +172,16 @@ describe('a policy that names the steps to ask before', () => {
     expect(world.last('PreconditionAnswered')).toMatchObject({ answer: 'error', reason: 'certificate', lapsed: false });
     expect(world.state.attempts).toHaveLength(1);
   });
+  it('lets the deadline pass where the attempt is submitted while the claim waits for its answer, and is not pending any more', () => {
+    const world = openWorld({ policy: examplePolicy({ sms: { escalateWhen: ['pending'] }, email: { precondition: 'send' } }) });
+    world.accept({ onPreconditionError: 'send' });
+    world.runTo(30_000);
+    expect(world.last('PreconditionAsked')).toMatchObject({ wanted: 'claim' });
+    world.start('sms');
+    expect([world.attempt('sms').state, world.last('DeadlinePassed').class]).toEqual(['submitting', 'unknown']);
+    reply(world, 'needed');
+    expect(world.state.attempts).toHaveLength(1);
+  });
   it('decides at a deadline without delay where the next step asks nothing', () => {
     const world = openWorld({ policy: examplePolicy({ sms: { precondition: 'hold' } }) });
     world.accept({ onPreconditionError: 'hold' });

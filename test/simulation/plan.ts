@@ -155,7 +155,7 @@ const drawWorkflow = (random: Seeded, carriers: TransportChoice): Omit<Workflow,
 });
 
 /** Now and then an origin system is asked: under policies of their own, from a stream of its own, so that other seeds stay as they were. */
-const drawOrigin = (random: Seeded): Partial<Workflow> => (!random.chance(0.12) ? {} : {
+const drawOrigin = (random: Seeded): Partial<Workflow> => (!random.chance(0.05) ? {} : {
   policy: random.pick(ASKING),
   origin: { errors: random.pick([0, 0, 0, 1, 2]), noAfterMs: random.chance(0.6) ? random.between(0, 45_000) : null, slowMs: random.pick([5, 40, 300, 1_500, 2_500]) },
 });

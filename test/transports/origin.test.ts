@@ -83,6 +83,26 @@ describe('an origin system', () => {
     expect(await client({ origins: [gone.url] }).ask({ eventId: EVENT, url: `${gone.url}/orders/o/needs-action`, wanted: 'claim' })).toEqual({ kind: 'error', fault: 'not_connected' });
   });
 
+  test('that is asked by many at once answers each in its turn, and the wait does not count as its slowness', async () => {
+    const { key, certificate } = makeSelfSigned();
+    let open = 0;
+    let most = 0;
+    const server = createServer({ key, cert: certificate }, (_request, response) => {
+      open += 1;
+      most = Math.max(most, open);
+      setTimeout(() => { open -= 1; response.writeHead(200).end('{"needs_action":true}'); }, 100);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const asking = client({ origins: [url], ca: certificate, atOnce: 3, limitMs: 1_000 });
+    // Fifteen rounds of three take a second and a half, which is past the limit of each.
+    const answers = await Promise.all(Array.from({ length: 45 }, () => asking.ask({ eventId: EVENT, url: `${url}/`, wanted: 'claim' })));
+    expect([answers.filter((answer) => answer.kind === 'needed').length, most]).toEqual([45, 3]);
+    expect(await asking.ask({ eventId: EVENT, url: `${url}/`, wanted: 'claim', notAfter: Date.now() - 1 })).toEqual({ kind: 'error', fault: 'timeout' });
+    server.close();
+    server.closeAllConnections();
+  });
+
   test('whose answer has no end is cut off', async () => {
     const { key, certificate } = makeSelfSigned();
     const server = createServer({ key, cert: certificate }, (_request, response) => { response.writeHead(200).end(`{"needs_action":true,"pad":"${'x'.repeat(5_000)}"}`); }).listen(0, '127.0.0.1');

@@ -8,9 +8,14 @@ import { mayConnectTo } from './address-rules.ts';
 import type { Resolve } from './guarded-lookup.ts';
 import { ADDRESS_NOT_ALLOWED, createGuardedLookup } from './guarded-lookup.ts';
 import { preconditionUrlFault } from './precondition-url.ts';
+import { createSlots } from './slots.ts';
 import { signatureHeader, signingSecrets } from './signature.ts';
 
-export interface OriginQuestion { eventId: string; url: string; wanted: 'claim' | 'submission' }
+export interface OriginQuestion {
+  eventId: string; url: string; wanted: 'claim' | 'submission';
+  /** Nobody waits for the answer after that instant: not asked then. */
+  notAfter?: number;
+}
 export type OriginAnswer = { kind: 'needed' | 'not_needed' } | { kind: 'error'; fault: PreconditionFault };
 
 export interface OriginClient {
@@ -29,14 +34,16 @@ export interface OriginSettings {
   now: () => number;
   /** For tests: how a name is resolved. */
   resolve?: Resolve;
-  /** For everything from the name to the last byte. */
+  /** For everything from the name to the last byte; a wait for others at the same origin does not count. */
   limitMs?: number;
+  /** Most questions at once to one origin. */
+  atOnce?: number;
 }
 
 /** Source: the design. */
 const LIMIT_MS = 2_000;
 const LONGEST_ANSWER = 4_096;
-const SOCKETS_PER_ORIGIN = 32;
+const AT_ONCE = 32;
 
 const error = (fault: PreconditionFault): OriginAnswer => ({ kind: 'error', fault });
 
@@ -97,10 +104,11 @@ const exchange = (call: ReturnType<typeof https.request>, body: string, limitMs:
  * followed, two seconds over all. What the URL holds is told to nobody else.
  */
 export const createOriginClient = (settings: OriginSettings): OriginClient => {
-  const { origins, allowLoopback, now, limitMs = LIMIT_MS } = settings;
+  const { origins, allowLoopback, now, limitMs = LIMIT_MS, atOnce = AT_ONCE } = settings;
+  const inTurn = createSlots(atOnce);
   const keys = signingSecrets(settings.secrets);
   const agent = new https.Agent({
-    keepAlive: true, maxSockets: SOCKETS_PER_ORIGIN, timeout: 4_000, lookup: createGuardedLookup(allowLoopback, settings.resolve) as never,
+    keepAlive: true, maxSockets: atOnce, timeout: 4_000, lookup: createGuardedLookup(allowLoopback, settings.resolve) as never,
     ...(settings.ca === null ? {} : { ca: [...rootCertificates, settings.ca] }),
   });
 
@@ -114,19 +122,27 @@ export const createOriginClient = (settings: OriginSettings): OriginClient => {
     return exchange(call, body, withinMs);
   };
 
+  const askWithin = async (question: OriginQuestion, url: URL): Promise<OriginAnswer> => {
+    const endsAt = performance.now() + limitMs;
+    for (;;) {
+      const leftMs = endsAt - performance.now();
+      if (leftMs <= 0) return error('timeout');
+      const outcome = await attempt(question, url, leftMs);
+      if (outcome !== 'stale') return outcome;
+    }
+  };
+
   return {
     ask: async (question) => {
       if (preconditionUrlFault(question.url, origins)) return error('url_not_allowed');
       const url = new URL(question.url);
       const host = url.hostname.replace(/^\[|\]$/g, '');
       if (isIP(host) !== 0 && !mayConnectTo(host, allowLoopback)) return error('address_not_allowed');
-      const endsAt = performance.now() + limitMs;
-      for (;;) {
-        const leftMs = endsAt - performance.now();
-        if (leftMs <= 0) return error('timeout');
-        const outcome = await attempt(question, url, leftMs);
-        if (outcome !== 'stale') return outcome;
-      }
+      // A sweep may bring hundreds of questions to one origin: that it is asked in turn must not make it look slow.
+      return inTurn(url.origin, async () => {
+        if (question.notAfter !== undefined && now() >= question.notAfter) return error('timeout');
+        return askWithin(question, url);
+      });
     },
     close: () => agent.destroy(),
   };
