@@ -9,14 +9,16 @@ export interface IntakeConfig {
   demo: boolean;
   trustProxy: number;
   ticketsPerMinute: { address: number; player: number };
+  /** Most bytes of one artifact. */
+  artifactMaxBytes?: number;
 }
 
 /** Reads the intake's settings. @throws ConfigurationError. */
 export const readIntakeConfig = (env: Environment): IntakeConfig => {
-  const read = readVariables(env, ['HOST', 'INTAKE_PORT', 'TOCSIN_PUBLIC_URL', 'TOCSIN_DEMO', 'TOCSIN_TRUST_PROXY', 'TICKETS_PER_MINUTE_PER_ADDRESS', 'TICKETS_PER_MINUTE_PER_PLAYER']);
+  const read = readVariables(env, ['HOST', 'INTAKE_PORT', 'TOCSIN_PUBLIC_URL', 'TOCSIN_DEMO', 'TOCSIN_TRUST_PROXY', 'TICKETS_PER_MINUTE_PER_ADDRESS', 'TICKETS_PER_MINUTE_PER_PLAYER', 'ARTIFACT_MAX_BYTES']);
   return {
     host: read.HOST, port: read.INTAKE_PORT, publicUrl: read.TOCSIN_PUBLIC_URL ?? null, demo: read.TOCSIN_DEMO, trustProxy: read.TOCSIN_TRUST_PROXY,
-    ticketsPerMinute: { address: read.TICKETS_PER_MINUTE_PER_ADDRESS, player: read.TICKETS_PER_MINUTE_PER_PLAYER },
+    ticketsPerMinute: { address: read.TICKETS_PER_MINUTE_PER_ADDRESS, player: read.TICKETS_PER_MINUTE_PER_PLAYER }, artifactMaxBytes: read.ARTIFACT_MAX_BYTES,
   };
 };
 
