@@ -6,6 +6,7 @@ import type { Roster } from '../../shared/content/roster.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
+import { addArtifactRoutes, DEFAULT_MAX_BYTES } from './artifact-routes.ts';
 import { addDocsRoutes } from './docs-routes.ts';
 import { errorHandler } from './errors.ts';
 import { addHealthRoutes } from './health-routes.ts';
@@ -57,6 +58,7 @@ export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeS
   addTicketRoutes(app, { engine, roster, dashboardUrl: dashboardUrl.replace(/\/+$/, ''), site, demo: config.demo, ticketsPerMinute: config.ticketsPerMinute, log });
   addReceiptRoutes(app, { engine, site });
   addNotificationRoutes(app, { engine, site });
+  addArtifactRoutes(app, { engine, maxBytes: config.artifactMaxBytes ?? DEFAULT_MAX_BYTES });
   addDocsRoutes(app, { site, roster, demo: config.demo });
   app.use(() => { throw notFound(); });
   app.use(errorHandler(site, log));

@@ -13,6 +13,8 @@ export interface NotificationFields {
   recipient: { ref: string; sms: string | null; email: string | null; region: string; locale: string; timeZone: string | null; consent: ConsentReference[] };
   variables: Record<string, string>;
   expiresAt: number | null;
+  /** Absent where there are none, as in requests from before they were taken: their fingerprints must not change. */
+  artifacts?: string[];
 }
 
 const BASIS = '[a-z][a-z0-9_]{0,63}';
@@ -50,7 +52,7 @@ export const notificationSchema = z.strictObject({
   }),
   subject: oneLine(200).nullish(),
   variables: z.record(z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'has a name that cannot be'), freeText(20_000)).default({}),
-  artifacts: z.array(z.unknown()).default([]),
+  artifacts: z.array(z.string().regex(/^art_[0-9A-HJKMNP-TV-Z]{26}$/, 'is not an artifact')).max(1, 'has more than one entry').default([]),
   expires_at: z.iso.datetime({ offset: true, error: 'is not an instant with its offset' }).nullish(),
   precondition_url: z.string().nullish(),
 });
@@ -69,7 +71,8 @@ export const NOTIFICATION_CURES: Cures = {
   subject: 'give one line of at most 200 characters, or leave it out',
   variables: 'give an object of names and texts',
   'variables.*': 'give a text of at most 20,000 characters, under a name of letters, digits and underscores',
-  artifacts: 'give a list, or leave it out',
+  artifacts: 'give a list of the one report, or leave it out',
+  'artifacts.*': 'give the artifact that POST /artifacts answered with',
   expires_at: 'write it as 2026-11-29T18:30:00Z or with an offset, or leave it out',
 };
 
@@ -96,7 +99,6 @@ const sorted = (consents: ConsentReference[]): ConsentReference[] => {
 /** Reads the body of `POST /notifications`. @throws Problem 400 naming the faults; 422 for what is not supported, or expires after more than 400 days. */
 export const readNotificationFields = (body: unknown, now: number): NotificationFields => {
   const { recipient, ...read } = readFields(notificationSchema, body, NOTIFICATION_CURES);
-  if (read.artifacts.length > 0) throw unsupported('artifacts', 'artifacts_not_supported');
   if (read.precondition_url) throw unsupported('precondition_url', 'precondition_not_supported');
   const sms = recipient.sms ?? null;
   const email = recipient.email ?? null;
@@ -106,5 +108,6 @@ export const readNotificationFields = (body: unknown, now: number): Notification
     recipient: { ref: recipient.ref, sms, email, region: recipient.region, locale: recipient.locale, timeZone: recipient.time_zone ?? null, consent: sorted(recipient.consent) },
     variables: { ...read.variables, ...(read.subject ? { subject: read.subject } : {}) },
     expiresAt: expiryOf(read.expires_at, now),
+    ...(read.artifacts.length > 0 ? { artifacts: read.artifacts } : {}),
   };
 };

@@ -30,6 +30,7 @@ const stepSchema = z.strictObject({
   transport_retry: z.strictObject({ max_submissions: z.int().min(1).max(100), base: durationField, cap: durationField }),
   submit_limit: durationField,
   requeue_after: durationField,
+  attach_up_to_bytes: z.int().min(1).max(100_000_000).optional(),
 });
 
 const policySchema = z.strictObject({
@@ -73,6 +74,7 @@ const stepOf = (step: PolicySource['steps'][number]): PolicyStep => ({
   transportRetry: { maxSubmissions: step.transport_retry.max_submissions, baseMs: step.transport_retry.base, capMs: step.transport_retry.cap },
   submitLimitMs: step.submit_limit,
   requeueAfterMs: step.requeue_after,
+  ...(step.attach_up_to_bytes === undefined ? {} : { attachUpToBytes: step.attach_up_to_bytes }),
 });
 
 const policyOf = (purpose: string, version: number, source: PolicySource): Policy => ({

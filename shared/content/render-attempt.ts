@@ -6,7 +6,8 @@ import { canonicalText } from '../security/canonical.ts';
 import { normaliseEmail, normalisePhone } from './address.ts';
 import { compilePart, LiquidError, renderPart } from './liquid.ts';
 import type { CompiledPart } from './liquid.ts';
-import { composeMime } from './mime.ts';
+import { fileNameOf } from './artifacts/media-types.ts';
+import { composeMail } from './mime.ts';
 import type { Mailbox } from './mime.ts';
 import { smsSize } from './segments.ts';
 import { PARTS, resolveLocale, templateHash } from './template.ts';
@@ -24,7 +25,12 @@ export interface RenderInput {
   sender: { sms: string; email: string };
   attemptKey: AttemptKey;
   plannedAt: Instant;
+  /** Attached to an email, in this order. */
+  attachments?: readonly CarriedArtifact[];
 }
+
+/** What is known of a report that a notification carries, beside its bytes. */
+export interface CarriedArtifact { artifact: string; /** Hex. */ sha256: string; bytes: number; type: string }
 
 export type RenderResult =
   /** `hash`: sha-256, hex, over the RFC 8785 text of `message`. `locale`: the one it was rendered in. */
@@ -64,9 +70,9 @@ const compiledOf = (template: TemplateVersion): Compiled => {
 
 const isWebUrl = (text: string): boolean => /^https?:\/\/[^\s"'<>\\]+$/.test(text) && URL.canParse(text);
 
-/** The declared variables, checked against their rules, and `ref`. */
-const checkedVariables = ({ template, variables, attemptKey }: RenderInput): Record<string, string> => {
-  const checked: Record<string, string> = { ref: referenceOf(attemptKey) };
+/** The declared variables, checked against their rules, `ref`, and whether something is `attached` (yes or no). */
+const checkedVariables = ({ template, variables, attemptKey, attachments = [] }: RenderInput): Record<string, string> => {
+  const checked: Record<string, string> = { ref: referenceOf(attemptKey), attached: attachments.length > 0 ? 'yes' : 'no' };
   for (const [name, rule] of Object.entries(template.variables)) {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (typeof value !== 'string') return refuse(`variable ${name} is missing`);
@@ -97,8 +103,10 @@ const renderEmail = (input: RenderInput, parts: { subject: string; text: string;
   const from = senderOf(input.sender.email);
   if (parts.subject.trim() === '') refuse('the subject is empty');
   if (parts.subject.length > SUBJECT_MAX) refuse(`the subject is longer than ${SUBJECT_MAX}`);
-  const { attemptKey, plannedAt } = input;
-  return { channel: 'email', to, from: from.address, mime: composeMime({ from, to, ...parts, attemptKey, plannedAt }) };
+  const { attemptKey, plannedAt, attachments = [] } = input;
+  const { mime, places } = composeMail({ from, to, ...parts, attemptKey, plannedAt, attachments: attachments.map(({ type }) => ({ fileName: fileNameOf(type), type })) });
+  const carried = attachments.map(({ artifact, sha256, bytes }, index) => ({ artifact, sha256, bytes, at: places[index] as number }));
+  return { channel: 'email', to, from: from.address, mime, ...(carried.length > 0 ? { attachments: carried } : {}) };
 };
 
 const render = (input: RenderInput): RenderResult => {

@@ -25,8 +25,8 @@ const schema = z.strictObject({
   fallback_locale: locale,
 });
 
-/** Known without being declared: the eight characters of the attempt key. */
-const GIVEN = ['ref'];
+/** Known without being declared: the eight characters of the attempt key, and whether a report is attached (yes or no). */
+const GIVEN = ['ref', 'attached'];
 
 const SAMPLES = { string: 'sample', url: 'https://example.com/' } as const;
 

@@ -1,6 +1,7 @@
 import type { Channel, EventId } from '../domain/words.ts';
 import { attemptKeyOf } from '../domain/words.ts';
 import { renderAttempt } from '../content/render-attempt.ts';
+import type { CarriedArtifact } from '../content/render-attempt.ts';
 import type { ReasonCode } from '../domain/reasons.ts';
 import { decide } from '../domain/decide.ts';
 import { shortestExpiryMs } from '../domain/lifecycle.ts';
@@ -18,7 +19,7 @@ import { faultPoint } from '../telemetry/fault-points.ts';
 import { countDecision } from './count-decision.ts';
 import type { Engine } from './engine.ts';
 import type { Addresses, Secrets } from './payload.ts';
-import { partVariables, renderFor, sealPart } from './payload.ts';
+import { attachedTo, partVariables, renderFor, sealPart, withCarried } from './payload.ts';
 import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
 import { logDecision } from './log-decision.ts';
@@ -36,6 +37,9 @@ export interface TicketRecordRequest {
   receiptToken: string;
 }
 
+/** A link to a report, as its message has it; only the token's hash is stored. */
+export interface ReportLinkRequest { token: string; channel: Channel; artifactId: string; expiresAt: number }
+
 /** An intent as a caller hands it over. Addresses are normalised, variables are strings. */
 export interface AcceptRequest {
   tenant: string;
@@ -49,6 +53,10 @@ export interface AcceptRequest {
   variables: (eventId: EventId) => Record<string, string>;
   expiresAt: number | null;
   artifacts: string[];
+  /** What is known of these artifacts; the caller has checked that they are the tenant's and outlive the notification. */
+  carried?: readonly CarriedArtifact[];
+  /** Links to the first of them, one for each channel that names one in its message. */
+  reportLinks?: (eventId: EventId) => ReportLinkRequest[];
   requestId: string;
   actor: string;
   ticket: TicketRecordRequest | null;
@@ -89,7 +97,7 @@ const findUnrenderable = (engine: Engine, request: AcceptRequest, bound: BoundVe
     if (to === null || !template) continue;
     const rendered = renderAttempt({
       template, channel: step.channel, locale: request.recipient.locale, variables: request.variables(eventId), to, sender: engine.sender,
-      attemptKey: attemptKeyOf(eventId, step.channel, 1), plannedAt: engine.now(),
+      attemptKey: attemptKeyOf(eventId, step.channel, 1), plannedAt: engine.now(), attachments: attachedTo(step, request.carried ?? []),
     });
     if (!rendered.ok) return { kind: 'not_renderable', template: `${template.name}/${template.version}`, problem: rendered.problem };
   }
@@ -106,7 +114,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   const addresses: Addresses = { ref: recipient.ref, sms: recipient.sms, email: recipient.email, consent: recipient.consent.map((one) => one.reference), timeZone: recipient.timeZone, salt: engine.mint.salt() };
   const commitment = commitTo({ ref: recipient.ref, sms: recipient.sms, email: recipient.email }, addresses.salt);
   const { secret, plain } = partVariables(request.variables(eventId), bound);
-  const variables = sealPart(engine.ring, eventId, 'variables', plain);
+  const variables = sealPart(engine.ring, eventId, 'variables', withCarried(plain, request.carried ?? []));
   const secrets = Object.keys(secret).length === 0 ? null : sealPart(engine.ring, eventId, 'secrets', { values: secret, salt: engine.mint.salt() } satisfies Secrets);
   const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', addresses);
   const templateVersions = policy.steps.map((step, index) => ({ step: index, template: step.template, version: step.templateVersion }));
@@ -133,7 +141,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
       now, random: engine.random, policy, carriers: engine.carriers, eligibility: eligibilityOf(engine, loaded),
       render: (planned) => {
         const rendered = renderFor(engine, loaded, bound, planned);
-        return rendered.ok ? { ok: true, hash: rendered.hash } : { ok: false, reason: rendered.reason };
+        return rendered.ok ? { ok: true, hash: rendered.hash, ...(rendered.content ? { content: rendered.content } : {}) } : { ok: false, reason: rendered.reason };
       },
     });
   const print = (channel: Channel, value: string | null): Buffer | null => (value === null ? null : addressPrint(engine.ring, channel, value));
@@ -144,6 +152,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     requestedAt: now, expiresAt, retentionUntil: now + policy.retentionMs, recipientCommitment: commitment, consentReferences,
     artifactReferences: request.artifacts, requestId: request.requestId, intent, intentHash, variables, secrets, presumed: suppressed,
     recipient: { ...sealedRecipient, referencePrint: fingerprint(engine.ring, 'recipient-ref', recipient.ref), smsPrint: print('sms', recipient.sms), emailPrint: print('email', recipient.email) },
+    ...(request.reportLinks ? { reportLinks: request.reportLinks(eventId).map(({ token, ...link }) => ({ ...link, tokenHash: hashToken(token) })) } : {}),
     ticket: request.ticket && {
       ...sealPart(engine.ring, eventId, 'ticket', request.ticket.sealed), category: request.ticket.category, region: request.ticket.region, locale: request.ticket.locale,
       queue: request.ticket.queue, urgency: request.ticket.urgency, receiptTokenHash: hashToken(request.ticket.receiptToken),

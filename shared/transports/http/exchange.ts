@@ -1,14 +1,18 @@
+import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { KeepAliveAgent } from './agent.ts';
 import { readBody } from './read-body.ts';
 
+/** A body that is read as it is sent; its size is the caller's to announce. */
+export type StreamedBody = () => AsyncGenerator<Buffer>;
+
 export interface HttpRequest {
   method: 'GET' | 'POST';
   url: URL;
   headers: Record<string, string>;
-  body?: string;
+  body?: string | StreamedBody;
   maxBodyBytes: number;
   /** Asked once, synchronously, right before the request is written; false writes nothing. */
   mayStart?: () => boolean;
@@ -30,12 +34,21 @@ const isAlive = (socket: Socket): boolean => !socket.destroyed && socket.writabl
 /** Node's parser errors: bytes came, but they are not HTTP. */
 const isNonsense = (error: NodeJS.ErrnoException): boolean => error.code?.startsWith('HPE_') ?? false;
 
+/** Writes a body as it is read, no faster than it is taken; stops where the request was ended meanwhile. */
+const writeStreamed = async (call: http.ClientRequest, body: StreamedBody, onWritten: (() => void) | undefined): Promise<void> => {
+  for await (const piece of body()) {
+    if (call.destroyed) return;
+    if (!call.write(piece)) await Promise.race([once(call, 'drain'), once(call, 'close')]).catch(() => undefined);
+  }
+  if (!call.destroyed) call.end(onWritten);
+};
+
 /**
- * One request on one socket. Headers and body leave in one write on a connected socket and never before, so it is known
+ * One request on one socket. Headers and body leave in one write (a streamed body piece by piece) on a connected socket and never before, so it is known
  * whether the server can have seen any of it. Redirects are answers like any other.
  *
  * @param limitMs time for the whole exchange, waiting for a socket and reading the body included
- * @throws what `mayStart` throws, and Node's error for headers that cannot be sent; nothing was written then
+ * @throws what `mayStart` throws, what reading a streamed body fails with (its end was never sent then), and Node's error for headers that cannot be sent; nothing was written then
  */
 export const exchange = (pool: KeepAliveAgent, request: HttpRequest, limitMs: number): Promise<HttpOutcome> =>
   new Promise((resolve, reject) => {
@@ -71,7 +84,16 @@ export const exchange = (pool: KeepAliveAgent, request: HttpRequest, limitMs: nu
         return;
       }
       reached = 'written';
-      call.end(request.body, request.onWritten);
+      if (typeof request.body !== 'function') {
+        call.end(request.body, request.onWritten);
+        return;
+      }
+      writeStreamed(call, request.body, request.onWritten).catch((error: unknown) => {
+        clearTimeout(timer);
+        reject(error as Error);
+        // Content-Length promised more, so what the server has is no request.
+        call.destroy();
+      });
     };
     call.once('socket', (socket) => {
       if (pool.isReady(socket)) {
