@@ -35,12 +35,17 @@ const isAlive = (socket: Socket): boolean => !socket.destroyed && socket.writabl
 const isNonsense = (error: NodeJS.ErrnoException): boolean => error.code?.startsWith('HPE_') ?? false;
 
 /** Writes a body as it is read, no faster than it is taken; stops where the request was ended meanwhile. */
-const writeStreamed = async (call: http.ClientRequest, body: StreamedBody, onWritten: (() => void) | undefined): Promise<void> => {
+const writeStreamed = async (call: http.ClientRequest, body: StreamedBody, { onEnd, onWritten }: { onEnd: () => void; onWritten: (() => void) | undefined }): Promise<void> => {
+  let held: Buffer | null = null;
   for await (const piece of body()) {
     if (call.destroyed) return;
-    if (!call.write(piece)) await Promise.race([once(call, 'drain'), once(call, 'close')]).catch(() => undefined);
+    // The last piece is held back until it is known to be the last: only with it the request is whole.
+    if (held && !call.write(held)) await Promise.race([once(call, 'drain'), once(call, 'close')]).catch(() => undefined);
+    held = piece;
   }
-  if (!call.destroyed) call.end(onWritten);
+  if (call.destroyed) return;
+  onEnd();
+  call.end(held ?? undefined, onWritten);
 };
 
 /**
@@ -83,15 +88,15 @@ export const exchange = (pool: KeepAliveAgent, request: HttpRequest, limitMs: nu
         reject(error as Error);
         return;
       }
-      reached = 'written';
+      reached = typeof request.body === 'function' ? 'connected' : 'written';
       if (typeof request.body !== 'function') {
         call.end(request.body, request.onWritten);
         return;
       }
-      writeStreamed(call, request.body, request.onWritten).catch((error: unknown) => {
+      // Content-Length promised more until the end leaves, so what the server has before that is no request.
+      writeStreamed(call, request.body, { onEnd: () => { reached = 'written'; }, onWritten: request.onWritten }).catch((error: unknown) => {
         clearTimeout(timer);
         reject(error as Error);
-        // Content-Length promised more, so what the server has is no request.
         call.destroy();
       });
     };
