@@ -15,6 +15,7 @@ import type { Site } from './page.ts';
 import { siteAt } from './page.ts';
 import { PAGES_CSS } from './pages-css.ts';
 import { notFound } from './problem.ts';
+import { addReportRoutes } from './report-routes.ts';
 import { addReceiptRoutes } from './receipt-routes.ts';
 import { requestLog } from './request-log.ts';
 import { addRoute } from './routes.ts';
@@ -47,8 +48,8 @@ const security = (site: Site) => helmet({
   strictTransportSecurity: site.publicUrl.startsWith('https:'),
 });
 
-/** The app of an intake that is reached at `site`. */
-export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeSettings, site: Site): express.Express => {
+/** The app of an intake that is reached at `site`. `background` is given what goes on behind an answer, to be waited for at the end. */
+export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeSettings, site: Site, background: (work: Promise<unknown>) => void = () => undefined): express.Express => {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', config.trustProxy).set('query parser', 'simple');
   app.use(...requestLog(log));
@@ -59,6 +60,7 @@ export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeS
   addReceiptRoutes(app, { engine, site });
   addNotificationRoutes(app, { engine, site });
   addArtifactRoutes(app, { engine, maxBytes: config.artifactMaxBytes ?? DEFAULT_MAX_BYTES });
+  addReportRoutes(app, { engine, site, log, reportsPerMinute: config.reportsPerMinute, background });
   addDocsRoutes(app, { site, roster, demo: config.demo });
   app.use(() => { throw notFound(); });
   app.use(errorHandler(site, log));
@@ -70,6 +72,17 @@ export const startIntake = async (settings: IntakeSettings): Promise<RunningInta
   const { config } = settings;
   const server = createServer(SERVER_LIMITS);
   const { url, port } = await listenOn(server, config.host, config.port);
-  server.on('request', createApp(settings, siteAt(config.publicUrl ?? url)));
-  return { url, port, close: () => stopListening(server) };
+  const working = new Set<Promise<unknown>>();
+  const background = (work: Promise<unknown>): void => {
+    working.add(work);
+    void work.finally(() => working.delete(work));
+  };
+  server.on('request', createApp(settings, siteAt(config.publicUrl ?? url), background));
+  return {
+    url, port,
+    close: async () => {
+      await stopListening(server);
+      await Promise.allSettled(working);
+    },
+  };
 };

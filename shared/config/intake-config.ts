@@ -11,6 +11,8 @@ export interface IntakeConfig {
   ticketsPerMinute: { address: number; player: number };
   /** Most bytes of one artifact. */
   artifactMaxBytes?: number;
+  /** Requests about reports per minute, by client address and by link; the shipped ones where absent. */
+  reportsPerMinute?: { address: number; link: number };
 }
 
 /** Reads the intake's settings. @throws ConfigurationError. */

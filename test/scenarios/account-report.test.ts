@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { ConsentReference } from '../../shared/delivery/accept-notification.ts';
 import { closeNotification } from '../../shared/delivery/close-notification.ts';
 import { detailsOf } from '../../shared/delivery/notification-view.ts';
 import { pauseNotification, resumeNotification } from '../../shared/delivery/pause-notification.ts';
@@ -10,7 +11,7 @@ import { explain } from '../../shared/domain/explain.ts';
 import type { ContentSnapshot } from '../../shared/domain/transitions.ts';
 import { readEntries } from '../../shared/ledger/reads.ts';
 import { describeOnBackends } from '../support/backends.ts';
-import { acceptReport, artifactFiles, BOTH, sha256, storeReport } from '../support/reports.ts';
+import { acceptReport, artifactFiles, sha256, storeReport } from '../support/reports.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 
@@ -53,7 +54,7 @@ describeOnBackends('an account report', (backend) => {
     const planned = (await readEntries(world.engine.db, eventId)).map(detailsOf).find((details) => details['channel'] === channel && 'render_hash' in details);
     return planned as unknown as { content: ContentSnapshot; render_hash: string; template_version: number };
   };
-  const small = async (to: { sms: string | null; email: string | null; consent?: typeof BOTH; locale?: string }): Promise<string> => acceptReport(world.engine, await storeReport(world.engine, randomBytes(1_000)), to);
+  const small = async (to: { sms: string | null; email: string | null; consent?: ConsentReference[]; locale?: string }): Promise<string> => acceptReport(world.engine, await storeReport(world.engine, randomBytes(1_000)), to);
 
   test('of 20 MB is attached by reference: the queue and the ledger carry its id, and the mail its bytes', async () => {
     const bytes = randomBytes(20 * 1024 * 1024);
