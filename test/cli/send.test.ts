@@ -22,7 +22,7 @@ describe('tocsin send', () => {
     server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
-        received.push({ path: request.url, headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString()) as unknown });
+        received.push({ path: request.url, headers: request.headers, body: /json/.test(request.headers['content-type'] ?? '') ? JSON.parse(Buffer.concat(chunks).toString()) as unknown : null });
         response.writeHead(answer.status, answer.headers).end(answer.body);
       });
     }).listen(0, '127.0.0.1');
@@ -52,6 +52,22 @@ describe('tocsin send', () => {
     });
     expect(ran.out).toContain(`idempotency_key  ${String(received[0]?.headers['idempotency-key'])}`);
     expect(ran.out).toContain(`next: npx tocsin watch ${RECEIPT.event_id}`);
+  });
+
+  it('sends the demo of a purpose with nothing else given: its report is stored first, and carried', async () => {
+    answer = { status: 201, body: JSON.stringify({ ...RECEIPT, artifact: 'art_01ARZ3NDEKTSV4RRFFQ69G5FAV' }) };
+    const ran = await run(['send', 'account-report', '--demo'], { env: { TOCSIN_DATA_DIR: dataDir } });
+    expect([ran.code, received.map(({ path }) => path)]).toEqual([0, ['/artifacts', '/notifications']]);
+    expect(received[0]).toMatchObject({ headers: { authorization: 'Bearer tk_own', 'content-type': 'text/csv', 'content-digest': expect.stringMatching(/^sha-256=:.{44}:$/) } });
+    expect(received[1]).toMatchObject({ body: { purpose: 'account-report', artifacts: ['art_01ARZ3NDEKTSV4RRFFQ69G5FAV'], recipient: { sms: '+12025550101' } } });
+    expect((await run(['send', 'no-such-purpose', '--demo'], { env: { TOCSIN_DATA_DIR: dataDir } })).err).toContain('--demo needs one of these purposes: account-report');
+  });
+
+  it('sends nothing where its report is refused or cannot be read', async () => {
+    answer = { status: 413, body: JSON.stringify({ code: 'body_too_large', detail: 'The report is too large.' }) };
+    const ran = await run(['send', 'account-report', '--demo', '--json'], { env: { TOCSIN_DATA_DIR: dataDir } });
+    expect([ran.code, JSON.parse(ran.out), received.map(({ path }) => path)]).toEqual([1, { error: expect.objectContaining({ code: 'body_too_large', field: '--report' }) }, ['/artifacts']]);
+    expect((await run(['send', 'account-report', '--demo', '--report', join(dataDir, 'none.pdf')], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(2);
   });
 
   it('posts the support form without any key', async () => {

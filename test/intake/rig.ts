@@ -46,12 +46,12 @@ export interface Rig {
 }
 
 /** An engine on a database of its own, with the shipped versions published, and the way to start intakes on it. */
-export const createRig = async (through: (url: string) => Promise<string> = async (url) => url): Promise<Rig> => {
+export const createRig = async (through: (url: string) => Promise<string> = async (url) => url, connectTimeoutMs = 1_000): Promise<Rig> => {
   const database = await createTestDatabase();
   const lines: string[] = [];
   const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => { lines.push(chunk.toString()); done(); } });
   const log = createLogger({ level: 'debug', service: 'test', redactPaths: REDACT_PATHS, destination });
-  const db = openDatabase({ url: await through(database.url), poolSize: 4, connectTimeoutMs: 1_000 });
+  const db = openDatabase({ url: await through(database.url), poolSize: 4, connectTimeoutMs });
   let count = 0;
   const ring = parseKeyRing(generateKeyRingText());
   const artifactDir = await mkdtemp(join(tmpdir(), 'rig-artifacts-'));
