@@ -254,8 +254,7 @@ describe('every wrong case', () => {
     // Four tests at 1 % fail by chance once in 25 runs; twice in a row by the same case once in some thousands.
     const suspect = names.slice(1).filter((name) => (first.p[name] as number) <= 0.01);
     const second = suspect.length === 0 ? null : (await round()).p;
-    for (const name of suspect) expect([name, second?.[name]]).toEqual([name, expect.any(Number)]);
-    for (const name of suspect) expect(second?.[name]).toBeGreaterThan(0.01);
+    expect(suspect.filter((name) => (second?.[name] ?? 0) <= 0.01)).toEqual([]);
     const uniform = await Promise.all([living[0] as string, 'x'.repeat(43), '1'].map(async (token) => [withoutId(await open(token, 'no code at all')), withoutId(await postJson(openUrl(token), {}))]));
     expect(new Set(uniform.flat().map((one) => JSON.stringify(one))).size).toBe(1);
   }, 300_000);
