@@ -17,11 +17,11 @@ export const reportPage = (site: Site, token: string, notice: ReportNotice): str
   return page(site, {
     title: 'Your report',
     main: `<h1>Your report</h1>${told}
-<div class="card"><p>To open your report you need this link and a code. The code goes to you by the other way than the link did.</p>
-<form method="post" action="${base}/code"><button type="submit">Send me a code</button></form></div>
-<div class="card"><form method="post" action="${base}/open"><p><label for="code">The code, six digits</label>
-<input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="20" required></p>
-<button type="submit">Open the report</button></form></div>
-<p class="soft">We never ask for this code in any other place. Keep the link to yourself.</p>`,
+<form class="card" method="post" action="${base}/code"><p>To open your report you need this link and a code. The code goes to you by the other way than the link did.</p>
+<button type="submit">Send me a code</button></form>
+<form class="card" method="post" action="${base}/open"><div><label for="code">The code, six digits</label>
+<input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="20" required></div>
+<button type="submit">Open the report</button></form>
+<p class="soft next">We never ask for this code in any other place. Keep the link to yourself.</p>`,
   });
 };

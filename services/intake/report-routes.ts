@@ -41,8 +41,9 @@ const visitOf = (engine: Engine, request: Request<ForToken>): ReportVisit => ({
 const sendReport = async (engine: Engine, artifact: ArtifactRecord, response: Response): Promise<void> => {
   const pieces = openArtifact(engine, artifact);
   const first = await pieces.next();
-  response.set({
-    'Content-Type': artifact.mediaType, 'Content-Length': String(artifact.bytes), 'Content-Disposition': `attachment; filename="${fileNameOf(artifact.mediaType)}"`,
+  // By setHeader: Express would add a charset that nobody stated.
+  response.setHeader('Content-Type', artifact.mediaType).set({
+    'Content-Length': String(artifact.bytes), 'Content-Disposition': `attachment; filename="${fileNameOf(artifact.mediaType)}"`,
     'Content-Digest': `sha-256=:${Buffer.from(artifact.sha256, 'hex').toString('base64')}:`, 'Content-Security-Policy': "default-src 'none'; sandbox",
   });
   for (let piece = first; !piece.done; piece = await pieces.next()) {

@@ -99,7 +99,7 @@ describe('artifacts', () => {
         `UPDATE artifact SET expires_at = expires_at - interval '1 s' WHERE artifact_id = '${id}'`,
         `UPDATE artifact SET box = 'x' WHERE artifact_id = '${id}'`,
         `UPDATE artifact SET media_type = 'text/html' WHERE artifact_id = '${id}'`,
-        `DELETE FROM artifact WHERE artifact_id = '${id}'`, 'TRUNCATE artifact',
+        `DELETE FROM artifact WHERE artifact_id = '${id}'`, 'TRUNCATE artifact CASCADE',
       ]) await expect(client.query(change)).rejects.toMatchObject({ code: '42501' });
       await client.query('SET ROLE tocsin_app');
       await expect(client.query(`UPDATE artifact SET bytes = 1 WHERE artifact_id = '${id}'`)).rejects.toMatchObject({ code: '42501' });
