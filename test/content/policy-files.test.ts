@@ -44,7 +44,7 @@ describe('the shipped policies', () => {
       decideWithinMs: 30_000, reserveMs: 0, escalateWhen: ['pending', 'accepted', 'unknown', 'failed'], onUnknown: 'hold', maxObservationAgeMs: 10_000, lookWithinMs: 3_000,
       transportRetry: { maxSubmissions: 6, baseMs: 1_000, capMs: 10_000 }, submitLimitMs: 15_000, requeueAfterMs: 5_000,
     });
-    expect(policies[1]?.steps[1]).toMatchObject({ channel: 'email', reserveMs: 60_000, pollOffsetsMs: [], escalateWhen: [] });
+    expect(urgent?.steps[1]).toMatchObject({ channel: 'email', reserveMs: 60_000, pollOffsetsMs: [], escalateWhen: [] });
   });
 
   it('name templates that are shipped, on their channel', () => {
