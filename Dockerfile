@@ -28,7 +28,7 @@ COPY prisma/migrations prisma/migrations/
 COPY policies policies/
 COPY templates templates/
 COPY deploy/healthcheck.mjs deploy/
-RUN mkdir /data && chown node:node /data
+RUN mkdir /data /artifacts && chown node:node /data /artifacts
 USER node
 VOLUME /data
 EXPOSE 3000 3001 3002 2525 9464

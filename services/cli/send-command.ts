@@ -6,6 +6,7 @@ import type { Io } from './io.ts';
 import { postToIntake } from './post-intake.ts';
 import { DEMO_NAMES, demoOf } from './demo.ts';
 import { Refusal, UsageError } from './refusal.ts';
+import { readReport, storeReport } from './store-report.ts';
 import { sendRequest } from './send-request.ts';
 
 const fileText = async (input: Input, io: Io): Promise<string | null> => {
@@ -29,7 +30,7 @@ const receiptText = (receipt: Record<string, unknown>, { idempotencyKey, hints }
 export const sendCommand: Command = {
   name: 'send',
   summary: 'hand a notification (or a support ticket) to the intake, over HTTP',
-  args: [],
+  args: [{ name: 'PURPOSE', help: 'why; the same as --purpose', optional: true }],
   options: {
     purpose: { value: 'P', help: 'why, e.g. game-support-urgent' },
     ref: { value: 'R', help: 'your own reference of the recipient' },
@@ -39,12 +40,13 @@ export const sendCommand: Command = {
     locale: { value: 'TAG', help: 'language of the text (default: en)' },
     consent: { value: 'C', repeatable: true, help: 'channel:basis[:reference], e.g. sms:on_call_duty' },
     var: { value: 'NAME=VALUE', repeatable: true, help: 'a variable of the template' },
+    demo: { help: `everything else made up for the sandbox; for ${DEMO_NAMES.join(', ')}` },
+    report: { value: 'FILE', help: 'stored first, and carried by the notification' },
     subject: { value: 'S', help: 'what it is about' },
     'expires-in': { value: 'D', help: 'after which nothing is started, e.g. 20m (default: the policy\'s)' },
     'idempotency-key': { value: 'K', help: 'the same key and body are one notification (default: a new one, printed)' },
     'json-file': { value: 'FILE', help: 'the whole body as JSON; - reads standard input' },
     'precondition-url': { value: 'URL', help: 'asked before a step whose policy wants it: does it still need action?' },
-    demo: { value: 'PURPOSE', help: `made up for the sandbox: ${DEMO_NAMES.join(', ')}` },
     outcome: { value: 'N', help: 'of a demo: 01 … 07, as the inbox lists them (default: 01, delivered)' },
     ticket: { help: 'post the support form instead' },
     category: { value: 'C', help: 'of a ticket, e.g. payment_lockout' },
@@ -56,14 +58,19 @@ export const sendCommand: Command = {
   },
   examples: [
     ['send --ticket --category payment_lockout --message "charged twice" --player p-1001 --on-call 03', 'a ticket whose SMS is never confirmed: email follows'],
-    ['send --demo seller-order', 'an order that waits for its seller: an email, then a text once the shop was asked'],
+    ['send seller-order --demo', 'an order that waits for its seller: an email, then a text once the shop was asked'],
+    ['send account-report --demo', 'an email with a report and an SMS, to the sandbox'],
     ['send --purpose game-support-urgent --ref oncall --sms +12025550101 --email a@example.com --consent sms:on_call_duty --consent email:on_call_duty --var category=outage', 'a notification of your own'],
     ['cat body.json | npx tocsin send --json-file - --idempotency-key order-4711', 'the whole body from a program'],
   ],
   run: async (input, io) => {
     const config = readCliConfig(io.env);
-    const demo = input.text('demo') === undefined ? null : await demoOf(input, config, Date.now());
-    const request = demo?.request ?? sendRequest(input, await fileText(input, io), Date.now());
+    const purpose = input.args[0] ?? input.text('purpose');
+    const named = { ...input, required: (name: string) => (name === 'purpose' && purpose !== undefined ? purpose : input.required(name)) };
+    const demo = input.flag('demo') ? await demoOf(purpose, { outcome: input.text('outcome') ?? '01', standalone: config.standalone, now: Date.now() }) : null;
+    const request = demo?.request ?? sendRequest(named, await fileText(input, io), Date.now());
+    const path = input.text('report');
+    const report = path === undefined ? demo?.report : await readReport(path);
     const access = readIntakeAccess(io.env, config, { url: input.text('url'), apiKey: input.text('api-key') });
     if (request.needsKey && access.apiKey === null) {
       throw new Refusal('POST /notifications needs an API key', { code: 'no_api_key', field: '--api-key', cure: 'make one with `npx tocsin key create --label …` and give it as TOCSIN_API_KEY' });
@@ -71,7 +78,8 @@ export const sendCommand: Command = {
     // A header can carry nothing else, and fetch would only say that it failed.
     if (!/^[\x21-\x7e]{1,255}$/.test(input.text('idempotency-key') ?? 'new')) throw new UsageError('--idempotency-key must be 1 to 255 printable ASCII characters without spaces', '--idempotency-key');
     const idempotencyKey = input.text('idempotency-key') ?? `cli-${randomUUID()}`;
-    const receipt = await postToIntake(`${access.url}${request.path}`, { body: request.body, idempotencyKey, apiKey: request.needsKey ? access.apiKey : null });
+    const artifacts = report && access.apiKey !== null ? [await storeReport(access.url, access.apiKey, report)] : null;
+    const receipt = await postToIntake(`${access.url}${request.path}`, { body: artifacts ? { ...request.body, artifacts } : request.body, idempotencyKey, apiKey: request.needsKey ? access.apiKey : null });
     io.out.write(input.json ? `${JSON.stringify({ ...receipt, idempotency_key: idempotencyKey })}\n` : receiptText(receipt, { idempotencyKey, hints: demo?.hints }));
     return 0;
   },

@@ -1,5 +1,6 @@
 import type { PollRates } from '../../shared/ledger/lease-polls.ts';
 import { ensurePartitions } from '../../shared/ledger/partitions.ts';
+import { destroyExpired } from '../../shared/delivery/artifacts.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { pollAttempt } from '../../shared/delivery/poll-attempt.ts';
 import type { Relay } from '../../shared/delivery/relay.ts';
@@ -43,6 +44,7 @@ const HELD_BACK_MS = 100;
 /** A pulse is written no more often than this: under load a sweep follows the other, and each beat is a commit. */
 const BEAT_EVERY_MS = 250;
 const PARTITIONS_EVERY_MS = 6 * 3_600_000;
+const ARTIFACTS_EVERY_MS = 10 * 60_000;
 
 /**
  * The coordinator: repeatable jobs that take what is due by index. Decisions and polls are two clocks; neither keeps state in
@@ -114,11 +116,15 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   const partitions = setInterval(() => {
     ensurePartitions(engine.db, engine.now()).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'partitions', error: (error as Error).name }));
   }, PARTITIONS_EVERY_MS);
+  const artifacts = setInterval(() => {
+    destroyExpired(engine).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'artifacts', error: (error as Error).name }));
+  }, ARTIFACTS_EVERY_MS);
   return {
     sweep,
     attendDeadLetters: deadLetters.attend,
     close: async () => {
       clearInterval(partitions);
+      clearInterval(artifacts);
       await checkpoints?.close();
       await heartbeat.close();
       await Promise.all([deadLetters.close(), ...workers.map((worker) => worker.close())]);

@@ -20,6 +20,8 @@ export interface Operation {
   /** A query that a schema validates. */
   query?: { schema: z.ZodType; cures: Cures; examples: Record<string, string> };
   body?: { schema: z.ZodType; cures: Cures; example: Record<string, unknown>; form?: boolean };
+  /** Media types of a body that is taken as it is. */
+  binary?: readonly string[];
   answers: Record<number, Answer>;
   /** Codes of problems by status, beside those that every call may have. */
   problems: Record<number, readonly string[]>;

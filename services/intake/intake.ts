@@ -6,6 +6,7 @@ import type { Roster } from '../../shared/content/roster.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
+import { addArtifactRoutes, DEFAULT_MAX_BYTES } from './artifact-routes.ts';
 import { addDocsRoutes } from './docs-routes.ts';
 import { errorHandler } from './errors.ts';
 import { addHealthRoutes } from './health-routes.ts';
@@ -14,6 +15,7 @@ import type { Site } from './page.ts';
 import { siteAt } from './page.ts';
 import { PAGES_CSS } from './pages-css.ts';
 import { notFound } from './problem.ts';
+import { addReportRoutes } from './report-routes.ts';
 import { addReceiptRoutes } from './receipt-routes.ts';
 import { requestLog } from './request-log.ts';
 import { addRoute } from './routes.ts';
@@ -46,8 +48,8 @@ const security = (site: Site) => helmet({
   strictTransportSecurity: site.publicUrl.startsWith('https:'),
 });
 
-/** The app of an intake that is reached at `site`. */
-export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeSettings, site: Site): express.Express => {
+/** The app of an intake that is reached at `site`. `background` is given what goes on behind an answer, to be waited for at the end. */
+export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeSettings, site: Site, background: (work: Promise<unknown>) => void = () => undefined): express.Express => {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', config.trustProxy).set('query parser', 'simple');
   app.use(...requestLog(log));
@@ -57,6 +59,8 @@ export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeS
   addTicketRoutes(app, { engine, roster, dashboardUrl: dashboardUrl.replace(/\/+$/, ''), site, demo: config.demo, ticketsPerMinute: config.ticketsPerMinute, log });
   addReceiptRoutes(app, { engine, site });
   addNotificationRoutes(app, { engine, site, preconditionOrigins: config.preconditionOrigins ?? [] });
+  addArtifactRoutes(app, { engine, maxBytes: config.artifactMaxBytes ?? DEFAULT_MAX_BYTES });
+  addReportRoutes(app, { engine, site, log, reportsPerMinute: config.reportsPerMinute, background });
   addDocsRoutes(app, { site, roster, demo: config.demo });
   app.use(() => { throw notFound(); });
   app.use(errorHandler(site, log));
@@ -68,6 +72,17 @@ export const startIntake = async (settings: IntakeSettings): Promise<RunningInta
   const { config } = settings;
   const server = createServer(SERVER_LIMITS);
   const { url, port } = await listenOn(server, config.host, config.port);
-  server.on('request', createApp(settings, siteAt(config.publicUrl ?? url)));
-  return { url, port, close: () => stopListening(server) };
+  const working = new Set<Promise<unknown>>();
+  const background = (work: Promise<unknown>): void => {
+    working.add(work);
+    void work.finally(() => working.delete(work));
+  };
+  server.on('request', createApp(settings, siteAt(config.publicUrl ?? url), background));
+  return {
+    url, port,
+    close: async () => {
+      await stopListening(server);
+      await Promise.allSettled(working);
+    },
+  };
 };

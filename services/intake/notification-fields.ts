@@ -4,7 +4,6 @@ import { normaliseEmail, normalisePhone } from '../../shared/content/address.ts'
 import type { ConsentReference } from '../../shared/delivery/accept-notification.ts';
 import type { Cures } from './faults.ts';
 import { freeText, localeField, oneLine, readAs, readFields, regionField } from './faults.ts';
-import type { Problem } from './problem.ts';
 import { faultyFields } from './problem.ts';
 
 /** An intent as the API takes it, checked and normalised. Plain JSON: two equal ones are the same request. */
@@ -15,6 +14,8 @@ export interface NotificationFields {
   expiresAt: number | null;
   /** Absent where none was given, so that requests of before it existed stay the same request. */
   preconditionUrl?: string;
+  /** Absent where there are none, as in requests from before they were taken: their fingerprints must not change. */
+  artifacts?: string[];
 }
 
 const BASIS = '[a-z][a-z0-9_]{0,63}';
@@ -52,7 +53,7 @@ export const notificationSchema = z.strictObject({
   }),
   subject: oneLine(200).nullish(),
   variables: z.record(z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'has a name that cannot be'), freeText(20_000)).default({}),
-  artifacts: z.array(z.unknown()).default([]),
+  artifacts: z.array(z.string().regex(/^art_[0-9A-HJKMNP-TV-Z]{26}$/, 'is not an artifact')).max(1, 'has more than one entry').default([]),
   expires_at: z.iso.datetime({ offset: true, error: 'is not an instant with its offset' }).nullish(),
   precondition_url: z.string().max(2_000, 'has more than 2,000 characters').nullish(),
 });
@@ -71,13 +72,11 @@ export const NOTIFICATION_CURES: Cures = {
   subject: 'give one line of at most 200 characters, or leave it out',
   variables: 'give an object of names and texts',
   'variables.*': 'give a text of at most 20,000 characters, under a name of letters, digits and underscores',
-  artifacts: 'give a list, or leave it out',
+  artifacts: 'give a list of the one report, or leave it out',
+  'artifacts.*': 'give the artifact that POST /artifacts answered with',
   expires_at: 'write it as 2026-11-29T18:30:00Z or with an offset, or leave it out',
   precondition_url: 'give an https URL of an origin that may be asked, or leave it out',
 };
-
-const unsupported = (field: string, code: string): Problem =>
-  faultyFields([{ field, problem: 'is not supported by this version', cure: 'leave it out' }], code, 422);
 
 const LONGEST_EXPIRY_DAYS = 400;
 const DAY_MS = 86_400_000;
@@ -99,7 +98,6 @@ const sorted = (consents: ConsentReference[]): ConsentReference[] => {
 /** Reads the body of `POST /notifications`. @throws Problem 400 naming the faults; 422 for what is not supported, or expires after more than 400 days. */
 export const readNotificationFields = (body: unknown, now: number): NotificationFields => {
   const { recipient, ...read } = readFields(notificationSchema, body, NOTIFICATION_CURES);
-  if (read.artifacts.length > 0) throw unsupported('artifacts', 'artifacts_not_supported');
   const sms = recipient.sms ?? null;
   const email = recipient.email ?? null;
   if (sms === null && email === null) throw faultyFields([{ field: 'recipient', problem: 'has no address', cure: 'give sms, email or both' }], 'no_address');
@@ -109,5 +107,6 @@ export const readNotificationFields = (body: unknown, now: number): Notification
     variables: { ...read.variables, ...(read.subject ? { subject: read.subject } : {}) },
     expiresAt: expiryOf(read.expires_at, now),
     ...(read.precondition_url ? { preconditionUrl: read.precondition_url } : {}),
+    ...(read.artifacts.length > 0 ? { artifacts: read.artifacts } : {}),
   };
 };

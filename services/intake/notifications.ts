@@ -4,6 +4,7 @@ import type { Engine } from '../../shared/delivery/engine.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
 import { readNotification } from '../../shared/ledger/reads.ts';
 import { apiKeyOf } from './api-key-auth.ts';
+import { readCarrying } from './artifact-references.ts';
 import { keyHeader, storedKey } from './idempotency-key.ts';
 import { readNotificationFields } from './notification-fields.ts';
 import { refuseUndeclared } from './declared-variables.ts';
@@ -37,9 +38,10 @@ export const postNotification = (engine: Engine, { site, preconditionOrigins }: 
   const idempotencyKey = storedKey(engine.ring, tenant, key);
   await refuseUndeclared(engine, fields, { tenant, idempotencyKey });
   await refusePrecondition(engine, fields, { tenant, idempotencyKey, origins: preconditionOrigins });
+  const carrying = await readCarrying(engine, fields, { site, tenant, idempotencyKey });
   const outcome = await acceptNotification(engine, {
-    tenant, idempotencyKey, fingerprintOf: fields, purpose: fields.purpose, recipient: fields.recipient, variables: () => fields.variables,
-    expiresAt: fields.expiresAt, artifacts: [], preconditionUrl: fields.preconditionUrl ?? null, requestId: String(request.id), actor: `key:${keyId}`, ticket: null,
+    tenant, idempotencyKey, fingerprintOf: fields, purpose: fields.purpose, recipient: fields.recipient, ...carrying,
+    expiresAt: fields.expiresAt, preconditionUrl: fields.preconditionUrl ?? null, requestId: String(request.id), actor: `key:${keyId}`, ticket: null,
   });
   response.set('Cache-Control', 'no-store');
   switch (outcome.kind) {

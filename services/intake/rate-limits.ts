@@ -15,15 +15,15 @@ export interface TicketLimits {
 }
 
 /** One household has one IPv6 network of 64 bits, and every address in it. */
-const networkOf = (address: string): string => (address.includes(':') && !address.startsWith('::ffff:') ? address.split(':').slice(0, 4).join(':') : address);
+export const networkOf = (address: string): string => (address.includes(':') && !address.startsWith('::ffff:') ? address.split(':').slice(0, 4).join(':') : address);
 
-const count = async (limiter: RateLimiterMemory, key: string): Promise<void> => {
+const count = async (limiter: RateLimiterMemory, key: string, what = 'tickets'): Promise<void> => {
   try {
     await limiter.consume(key);
   } catch (refusal) {
     if (!(refusal instanceof RateLimiterRes)) throw refusal;
     const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
-    throw new Problem({ status: 429, code: 'too_many_requests', detail: `Too many tickets in a short time. Send it again in ${seconds} seconds.`, headers: { 'Retry-After': String(seconds) } });
+    throw new Problem({ status: 429, code: 'too_many_requests', detail: `Too many ${what} in a short time. Send it again in ${seconds} seconds.`, headers: { 'Retry-After': String(seconds) } });
   }
 };
 
@@ -32,4 +32,18 @@ export const createTicketLimits = (perMinute: { address: number; player: number 
   const address = new RateLimiterMemory({ keyPrefix: 'address', points: perMinute.address, duration: 60 });
   const player = new RateLimiterMemory({ keyPrefix: 'player', points: perMinute.player, duration: 60 });
   return { byAddress: (key) => count(address, networkOf(key)), byPlayer: (key, from) => count(player, `${networkOf(from)} ${key}`) };
+};
+
+export interface ReportLimits {
+  /** Counts a request about any report from a client address. @throws Problem 429. */
+  byAddress: (address: string) => Promise<void>;
+  /** Counts a request about one link, whether or not there is such a link. @throws Problem 429. */
+  byLink: (token: string) => Promise<void>;
+}
+
+/** Limits of this process, per minute. */
+export const createReportLimits = (perMinute: { address: number; link: number }): ReportLimits => {
+  const address = new RateLimiterMemory({ keyPrefix: 'report-address', points: perMinute.address, duration: 60 });
+  const link = new RateLimiterMemory({ keyPrefix: 'report-link', points: perMinute.link, duration: 60 });
+  return { byAddress: (key) => count(address, networkOf(key), 'requests'), byLink: (token) => count(link, token.slice(0, 64), 'requests') };
 };

@@ -2,6 +2,9 @@ import type { Channel } from '../../shared/domain/words.ts';
 import type { ReceiptLog } from './receipt-log.ts';
 import type { Fate } from './script.ts';
 
+/** A file that came with a message, by its checksum; its bytes are not kept. */
+export interface ReceivedAttachment { name: string | null; type: string; bytes: number; sha256: string }
+
 /** One submission as it was received, accepted or refused. `receivedAt` in ms since the epoch. */
 export interface Receipt {
   kind: 'accepted' | 'refused';
@@ -24,6 +27,8 @@ export interface Receipt {
   segments: number | null;
   /** Over what arrived, byte for byte: two submissions of one attempt must agree in it. */
   contentSha256: string;
+  /** What was attached, decoded; absent where nothing was. */
+  attachments?: ReceivedAttachment[];
   fate: Fate | null;
 }
 

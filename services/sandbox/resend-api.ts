@@ -36,7 +36,7 @@ export const createResendApi = (provider: Provider, account: ResendAccount): Rou
   const obstacleOf = createReadObstacles();
   const isAuthorized = (request: Request): boolean => request.headers.authorization === `Bearer ${account.apiKey}`;
   router.use(dropWhileAway(provider, RESEND));
-  router.post('/', express.text({ type: 'application/json', limit: '2mb' }), createResendSubmit(provider, isAuthorized));
+  router.post('/', express.text({ type: 'application/json', limit: '40mb' }), createResendSubmit(provider, isAuthorized));
   router.use(guardReads(provider, RESEND, isAuthorized));
   router.get('/:id', (request, response) => {
     const receipt = isEmailId(request.params.id) ? inbox.byId(request.params.id) : undefined;

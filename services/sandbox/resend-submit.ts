@@ -34,6 +34,17 @@ const formOf = (json: Record<string, unknown>): EmailForm => {
   return { ...form, invalid: isWhole ? null : 550 };
 };
 
+/** The files in a posted email, by their checksums. */
+const attachedTo = ({ attachments }: Record<string, unknown>): Pick<Receipt, 'attachments'> => {
+  if (!Array.isArray(attachments) || attachments.length === 0) return {};
+  return {
+    attachments: (attachments as Record<string, unknown>[]).map(({ filename, content_type: type, content }) => {
+      const bytes = Buffer.from(text(content) ?? '', 'base64');
+      return { name: text(filename), type: text(type) ?? '', bytes: bytes.length, sha256: sha256(bytes) };
+    }),
+  };
+};
+
 const KEY_REFUSALS = { in_progress: 'concurrent_idempotent_requests', other_body: 'invalid_idempotent_request' } as const;
 
 /** What the key's earlier use makes of the request, before any script is asked. */
@@ -69,7 +80,7 @@ export const createResendSubmit = (provider: Provider, isAuthorized: (request: R
     const receipt: Receipt = {
       kind: accepted ? 'accepted' : 'refused', id: randomUUID(), channel: 'email', to, from, messagingServiceSid: null, body: null, subject, text: plain, html,
       headers, attemptKey: key ?? request.get('Tocsin-Attempt-Key') ?? null, receivedAt: now(), behaviour: decision.behaviour, code: decision.code,
-      segments: null, contentSha256, fate: accepted ? book.fateOf(to, 'email', true) : null,
+      segments: null, contentSha256, ...attachedTo(parsed(body)), fate: accepted ? book.fateOf(to, 'email', true) : null,
     };
     await inbox.record(receipt);
     if (accepted && key !== null) keys.keep(key, receipt);

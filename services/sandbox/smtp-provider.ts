@@ -20,7 +20,7 @@ class Reply extends Error {
 interface Recipient { to: string; step: SubmitStep }
 type Done = (error?: Error | null, text?: string) => void;
 
-const MAX_MESSAGE_BYTES = 25 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 40 * 1024 * 1024;
 const LONGER_THAN_ANY_HANG_MS = 3_600_000;
 const KEPT_HEADERS = ['message-id', 'date', 'list-unsubscribe', 'list-unsubscribe-post', 'auto-submitted', 'reply-to'];
 const ATTEMPT_KEY = /^evt_[0-9A-Za-z]+\.[a-z]+\.\d+$/;
@@ -112,6 +112,7 @@ export const createSmtpProvider = ({ inbox, book, outages, now }: Provider): Smt
     recipients.delete(session);
     const receipts = settled.map((recipient) => receiptOf(session, recipient, {
       attemptKey, subject: mail.subject ?? null, text: mail.text ?? null, html: mail.html || null, headers: headersOf(mail), contentSha256: sha256(raw),
+      ...(mail.attachments.length > 0 ? { attachments: mail.attachments.map(({ filename, contentType, content }) => ({ name: filename ?? null, type: contentType, bytes: content.length, sha256: sha256(content) })) } : {}),
     }));
     await Promise.all(receipts.map((receipt) => inbox.record(receipt)));
     answer(session, settled.map(({ step }) => step), receipts[0]?.id ?? '', done);

@@ -1,5 +1,5 @@
 import { readFate } from './fate.ts';
-import type { Inbox, Receipt } from './inbox.ts';
+import type { Inbox, ReceivedAttachment, Receipt } from './inbox.ts';
 
 /** A received message as `GET /messages` shows it. */
 export interface MessageView {
@@ -20,6 +20,7 @@ export interface MessageView {
   behaviour: string;
   segments: number | null;
   content_sha256: string;
+  attachments?: ReceivedAttachment[];
   /** Submissions seen with this attempt key, accepted or refused. */
   submission_count: number;
   /** Accepted messages with this attempt key; above 1 is a duplicate. */
@@ -39,7 +40,7 @@ const viewOf = (receipt: Receipt, inbox: Inbox, now: number): MessageView => {
     id: receipt.id, channel: receipt.channel, to: receipt.to, from: receipt.from, body: receipt.body, subject: receipt.subject,
     text: receipt.text, html: receipt.html, headers: receipt.headers, attempt_key: key, received_at: new Date(receipt.receivedAt).toISOString(),
     status: event?.status ?? 'refused', error_code: event ? event.errorCode : receipt.code, behaviour: receipt.behaviour,
-    segments: receipt.segments, content_sha256: receipt.contentSha256,
+    segments: receipt.segments, content_sha256: receipt.contentSha256, ...(receipt.attachments ? { attachments: receipt.attachments } : {}),
     submission_count: key ? inbox.submissionCount(key) : 1,
     accepted_count: key ? inbox.acceptedCount(key) : 1,
     event_channel_count: key ? inbox.eventCount(key) : 1,

@@ -1,3 +1,4 @@
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from './environment.ts';
 import { readVariables } from './environment.ts';
@@ -19,6 +20,8 @@ export interface EngineConfig {
   sender: { sms: string; email: string };
   transports: TransportNames;
   dashboardUrl: string;
+  /** Where the bytes of artifacts lie; every service of a deployment shares it. */
+  artifactDir: string;
   submitStartWithinMs: number;
   providerTimeoutMs: number;
   killAt: string | undefined;
@@ -43,6 +46,7 @@ export const readEngineConfig = (env: Environment): EngineConfig => {
   const read = readVariables(env, [
     'DATABASE_URL', 'DATABASE_POOL', 'REDIS_URL', 'TOCSIN_KEYS', 'LOG_LEVEL', 'TOCSIN_POLICY_DIR', 'TOCSIN_TEMPLATE_DIR', 'MAIL_FROM',
     'TOCSIN_DASHBOARD_URL', 'HOST', 'DASHBOARD_PORT', 'SUBMIT_START_WITHIN_MS', 'PROVIDER_TIMEOUT_MS', 'TOCSIN_KILL_AT',
+    'TOCSIN_DATA_DIR', 'ARTIFACT_DIR',
   ]);
   const transports = readTransportNames(env);
   return {
@@ -50,6 +54,7 @@ export const readEngineConfig = (env: Environment): EngineConfig => {
     policyDir: read.TOCSIN_POLICY_DIR ?? shipped('policies'), templateDir: read.TOCSIN_TEMPLATE_DIR ?? shipped('templates'),
     sender: { sms: readSmsSender(env, transports), email: read.MAIL_FROM }, transports,
     dashboardUrl: read.TOCSIN_DASHBOARD_URL ?? `http://${read.HOST}:${read.DASHBOARD_PORT}`,
+    artifactDir: resolve(read.ARTIFACT_DIR ?? join(read.TOCSIN_DATA_DIR, 'artifacts')),
     submitStartWithinMs: read.SUBMIT_START_WITHIN_MS, providerTimeoutMs: read.PROVIDER_TIMEOUT_MS, killAt: read.TOCSIN_KILL_AT,
     precondition: readPreconditionConfig(env),
   };

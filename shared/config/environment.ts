@@ -13,6 +13,8 @@ export const VARIABLES = {
   DATABASE_POOL: whole(2).default(6),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   TOCSIN_DATA_DIR: z.string().min(1).default('.tocsin'),
+  ARTIFACT_DIR: z.string().min(1).optional(),
+  ARTIFACT_MAX_BYTES: whole(1).default(25_000_000),
   CHECKPOINT_FILE: z.string().min(1).optional(),
   TOCSIN_POLICY_DIR: z.string().min(1).optional(),
   TOCSIN_TEMPLATE_DIR: z.string().min(1).optional(),

@@ -12,14 +12,18 @@ export interface IntakeConfig {
   ticketsPerMinute: { address: number; player: number };
   /** Where a `precondition_url` may point; absent where none may be given. */
   preconditionOrigins?: readonly string[];
+  /** Most bytes of one artifact. */
+  artifactMaxBytes?: number;
+  /** Requests about reports per minute, by client address and by link; the shipped ones where absent. */
+  reportsPerMinute?: { address: number; link: number };
 }
 
 /** Reads the intake's settings. @throws ConfigurationError. */
 export const readIntakeConfig = (env: Environment): IntakeConfig => {
-  const read = readVariables(env, ['HOST', 'INTAKE_PORT', 'TOCSIN_PUBLIC_URL', 'TOCSIN_DEMO', 'TOCSIN_TRUST_PROXY', 'TICKETS_PER_MINUTE_PER_ADDRESS', 'TICKETS_PER_MINUTE_PER_PLAYER']);
+  const read = readVariables(env, ['HOST', 'INTAKE_PORT', 'TOCSIN_PUBLIC_URL', 'TOCSIN_DEMO', 'TOCSIN_TRUST_PROXY', 'TICKETS_PER_MINUTE_PER_ADDRESS', 'TICKETS_PER_MINUTE_PER_PLAYER', 'ARTIFACT_MAX_BYTES']);
   return {
     host: read.HOST, port: read.INTAKE_PORT, publicUrl: read.TOCSIN_PUBLIC_URL ?? null, demo: read.TOCSIN_DEMO, trustProxy: read.TOCSIN_TRUST_PROXY,
-    ticketsPerMinute: { address: read.TICKETS_PER_MINUTE_PER_ADDRESS, player: read.TICKETS_PER_MINUTE_PER_PLAYER },
+    ticketsPerMinute: { address: read.TICKETS_PER_MINUTE_PER_ADDRESS, player: read.TICKETS_PER_MINUTE_PER_PLAYER }, artifactMaxBytes: read.ARTIFACT_MAX_BYTES,
     preconditionOrigins: readPreconditionConfig(env)?.origins ?? [],
   };
 };

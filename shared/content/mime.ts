@@ -16,7 +16,12 @@ export interface MimeInput {
   plannedAt: number;
   /** An https link for `List-Unsubscribe` with one click (RFC 8058). */
   unsubscribeUrl?: string;
+  /** Attached in this order; only their names and types are written here. */
+  attachments?: readonly { fileName: string; type: string }[];
 }
+
+/** A message, and where in it the base64 of each attachment belongs. */
+export interface ComposedMail { mime: string; places: number[] }
 
 const LINE = 76;
 /** Bytes per encoded word: 39 make 52 characters of base64, and `Subject: =?UTF-8?B?…?=` stays within one line. */
@@ -75,11 +80,28 @@ const part = (type: string, body: string): string =>
  * next release could change a byte between the plan and the send of an attempt. `from.address`, `to` and `attemptKey` must be
  * checked before; subject and texts may hold anything.
  */
-export const composeMime = ({ from, to, subject, text, html, attemptKey, plannedAt, unsubscribeUrl }: MimeInput): string => {
+export const composeMime = (input: MimeInput): string => composeMail(input).mime;
+
+const joined = (lines: readonly string[]): string => lines.join('\r\n');
+
+/** The alternative inside of a multipart/mixed, and behind it the attachments with nothing in them yet. */
+const withAttachments = (alternative: string, boundary: string, attachments: NonNullable<MimeInput['attachments']>): ComposedMail => {
+  const places: number[] = [];
+  let mime = joined([`Content-Type: multipart/mixed;\r\n boundary="${boundary}"`, '', `--${boundary}`, alternative, '']);
+  for (const { fileName, type } of attachments) {
+    mime += joined([`--${boundary}`, `Content-Type: ${type}; name="${fileName}"`, 'Content-Transfer-Encoding: base64', `Content-Disposition: attachment; filename="${fileName}"`, '', '']);
+    places.push(mime.length);
+    mime += '\r\n';
+  }
+  return { mime: `${mime}--${boundary}--\r\n`, places };
+};
+
+/** As `composeMime`, with places for attachments, whose bytes are put in as the message is sent. */
+export const composeMail = ({ from, to, subject, text, html, attemptKey, plannedAt, unsubscribeUrl, attachments = [] }: MimeInput): ComposedMail => {
   // Quoted-printable writes every `=` as `=3D`, so a boundary with `=_` can stand in no body.
   const boundary = `=_${attemptKey}`;
   const domain = domainToASCII(from.address.slice(from.address.lastIndexOf('@') + 1)) || 'localhost';
-  return [
+  const head = joined([
     `From: ${mailbox(from)}`,
     `To: ${to}`,
     `Subject: ${unstructured(subject, 'Subject: '.length)}`,
@@ -89,11 +111,18 @@ export const composeMime = ({ from, to, subject, text, html, attemptKey, planned
     'Auto-Submitted: auto-generated',
     ...(unsubscribeUrl === undefined ? [] : [`List-Unsubscribe: <${unsubscribeUrl}>`, 'List-Unsubscribe-Post: List-Unsubscribe=One-Click']),
     'MIME-Version: 1.0',
+    '',
+  ]);
+  const alternative = joined([
     `Content-Type: multipart/alternative;\r\n boundary="${boundary}"`,
     '',
     `--${boundary}`,
     `${part('text/plain', text)}--${boundary}`,
     `${part('text/html', html)}--${boundary}--`,
     '',
-  ].join('\r\n');
+  ]);
+  if (attachments.length === 0) return { mime: head + alternative, places: [] };
+  // Another beginning, not another end: a boundary that begins with the inner one would end it for a careless reader.
+  const { mime, places } = withAttachments(alternative, `=_mixed_${attemptKey}`, attachments);
+  return { mime: head + mime, places: places.map((at) => head.length + at) };
 };

@@ -6,7 +6,8 @@ import { canonicalText } from '../security/canonical.ts';
 import { normaliseEmail, normalisePhone } from './address.ts';
 import { compilePart, LiquidError, renderPart } from './liquid.ts';
 import type { CompiledPart } from './liquid.ts';
-import { composeMime } from './mime.ts';
+import { fileNameOf } from './artifacts/media-types.ts';
+import { composeMail } from './mime.ts';
 import type { Mailbox } from './mime.ts';
 import { smsSize } from './segments.ts';
 import { PARTS, resolveLocale, templateHash } from './template.ts';
@@ -24,7 +25,12 @@ export interface RenderInput {
   sender: { sms: string; email: string };
   attemptKey: AttemptKey;
   plannedAt: Instant;
+  /** Attached to an email, in this order. */
+  attachments?: readonly CarriedArtifact[];
 }
+
+/** What is known of a report that a notification carries, beside its bytes. */
+export interface CarriedArtifact { artifact: string; /** Hex. */ sha256: string; bytes: number; type: string }
 
 export type RenderResult =
   /** `hash`: sha-256, hex, over the RFC 8785 text of `message`. `locale`: the one it was rendered in. */
@@ -64,10 +70,10 @@ const compiledOf = (template: TemplateVersion): Compiled => {
 
 const isWebUrl = (text: string): boolean => /^https?:\/\/[^\s"'<>\\]+$/.test(text) && URL.canParse(text);
 
-/** The declared variables, checked against their rules, and `ref`. */
-const checkedVariables = ({ template, variables, attemptKey }: TextInput): Record<string, string> => {
+/** The declared variables, checked against their rules, `ref`, the postal address, and whether something is `attached` (yes or no). */
+const checkedVariables = ({ template, variables, attemptKey, attachments = [] }: TextInput): Record<string, string> => {
   const address = template.terms?.postalAddress;
-  const checked: Record<string, string> = { ref: referenceOf(attemptKey), ...(address === undefined ? {} : { postal_address: address }) };
+  const checked: Record<string, string> = { ref: referenceOf(attemptKey), attached: attachments.length > 0 ? 'yes' : 'no', ...(address === undefined ? {} : { postal_address: address }) };
   for (const [name, rule] of Object.entries(template.variables)) {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (typeof value !== 'string') return refuse(`variable ${name} is missing`);
@@ -123,11 +129,13 @@ const checkedEmail = (input: RenderInput, parts: EmailParts): { to: string; from
 
 const renderEmail = (input: RenderInput, parts: EmailParts): RenderedMessage => {
   const { to, from, unsubscribe } = checkedEmail(input, parts);
-  const { attemptKey, plannedAt } = input;
-  return { channel: 'email', to, from: from.address, mime: composeMime({ from, to, ...parts, attemptKey, plannedAt, ...unsubscribe }) };
+  const { attemptKey, plannedAt, attachments = [] } = input;
+  const { mime, places } = composeMail({ from, to, ...parts, attemptKey, plannedAt, ...unsubscribe, attachments: attachments.map(({ type }) => ({ fileName: fileNameOf(type), type })) });
+  const carried = attachments.map(({ artifact, sha256, bytes }, index) => ({ artifact, sha256, bytes, at: places[index] as number }));
+  return { channel: 'email', to, from: from.address, mime, ...(carried.length > 0 ? { attachments: carried } : {}) };
 };
 
-type TextInput = Pick<RenderInput, 'template' | 'locale' | 'variables' | 'attemptKey'>;
+type TextInput = Pick<RenderInput, 'template' | 'locale' | 'variables' | 'attemptKey' | 'attachments'>;
 
 const textsOf = (input: TextInput): { locale: string; texts: string[]; variables: Record<string, string> } => {
   const { template } = input;

@@ -24,7 +24,10 @@ const checkStated = (sms: ReadTemplate, email: ReadTemplate): FileProblem[] => (
 const textsOf = (read: ReadTemplate) => partsOf(read.template).filter(({ part }) => part === 'sms' || part === 'text');
 
 const urlsReadBy = (read: ReadTemplate): Set<string> =>
-  new Set(textsOf(read).flatMap(({ part, source }) => compilePart(part, source).reads.map(({ name }) => name)).filter((name) => read.template.variables[name]?.type === 'url'));
+  new Set(textsOf(read).flatMap(({ part, source }) => compilePart(part, source).reads.map(({ name }) => name)).filter((name) => read.template.variables[name]?.type === 'url').map(sharedName));
+
+/** A link of each channel's own is one link to the reader: `report_url_sms` and `report_url_email`. */
+const sharedName = (name: string): string => name.replace(/_(sms|email)$/, '');
 
 /** What the texts themselves show to differ: hosts of written links, the variables that hold links, and spans of time by locale. */
 const checkTexts = (sms: ReadTemplate, email: ReadTemplate): FileProblem[] => {

@@ -30,8 +30,8 @@ export const templateSchema = z.strictObject({
   ...termFields,
 });
 
-/** Known without being declared: the eight characters of the attempt key, and the postal address of `template.yaml`. */
-const GIVEN = ['ref', 'postal_address'];
+/** Known without being declared: the eight characters of the attempt key, the postal address of `template.yaml`, and whether a report is attached (yes or no). */
+const GIVEN = ['ref', 'postal_address', 'attached'];
 
 const SAMPLES = { string: 'sample', url: 'https://example.com/' } as const;
 

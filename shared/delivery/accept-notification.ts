@@ -1,6 +1,7 @@
 import type { Channel, EventId } from '../domain/words.ts';
 import { attemptKeyOf } from '../domain/words.ts';
 import { findRenderProblem } from '../content/render-attempt.ts';
+import type { CarriedArtifact } from '../content/render-attempt.ts';
 import type { ReasonCode } from '../domain/reasons.ts';
 import { decide } from '../domain/decide.ts';
 import { shortestExpiryMs } from '../domain/lifecycle.ts';
@@ -19,7 +20,7 @@ import { faultPoint } from '../telemetry/fault-points.ts';
 import { countDecision } from './count-decision.ts';
 import type { Engine } from './engine.ts';
 import type { Addresses, Secrets } from './payload.ts';
-import { partVariables, renderFor, sealPart } from './payload.ts';
+import { attachedTo, partVariables, renderFor, sealPart, withCarried } from './payload.ts';
 import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
 import { logDecision } from './log-decision.ts';
@@ -38,6 +39,9 @@ export interface TicketRecordRequest {
   receiptToken: string;
 }
 
+/** A link to a report, as its message has it; only the token's hash is stored. */
+export interface ReportLinkRequest { token: string; channel: Channel; artifactId: string; expiresAt: number }
+
 /** An intent as a caller hands it over. Addresses are normalised, variables are strings. */
 export interface AcceptRequest {
   tenant: string;
@@ -53,6 +57,10 @@ export interface AcceptRequest {
   artifacts: string[];
   /** Where the origin system is asked, checked; absent or null where it is not. Counts only where the policy asks. */
   preconditionUrl?: string | null;
+  /** What is known of these artifacts; the caller has checked that they are the tenant's and outlive the notification. */
+  carried?: readonly CarriedArtifact[];
+  /** Links to the first of them, one for each channel that names one in its message. */
+  reportLinks?: (eventId: EventId) => ReportLinkRequest[];
   requestId: string;
   actor: string;
   ticket: TicketRecordRequest | null;
@@ -96,7 +104,7 @@ const findUnrenderable = (engine: Engine, request: AcceptRequest, { bound, event
     const known = rendered.get(index);
     const problem = known !== undefined ? known : findRenderProblem({
       template, channel: step.channel, locale: request.recipient.locale, variables: request.variables(eventId), to, sender: engine.sender,
-      attemptKey: attemptKeyOf(eventId, step.channel, 1), plannedAt: engine.now(),
+      attemptKey: attemptKeyOf(eventId, step.channel, 1), plannedAt: engine.now(), attachments: attachedTo(step, request.carried ?? []),
     });
     if (problem !== null) return { kind: 'not_renderable', template: `${template.name}/${template.version}`, problem };
   }
@@ -113,7 +121,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   const addresses: Addresses = { ref: recipient.ref, sms: recipient.sms, email: recipient.email, consent: recipient.consent.map((one) => one.reference), timeZone: recipient.timeZone, salt: engine.mint.salt() };
   const commitment = commitTo({ ref: recipient.ref, sms: recipient.sms, email: recipient.email }, addresses.salt);
   const { secret, plain } = partVariables(request.variables(eventId), bound);
-  const variables = sealPart(engine.ring, eventId, 'variables', plain);
+  const variables = sealPart(engine.ring, eventId, 'variables', withCarried(plain, request.carried ?? []));
   const secrets = Object.keys(secret).length === 0 ? null : sealPart(engine.ring, eventId, 'secrets', { values: secret, salt: engine.mint.salt() } satisfies Secrets);
   const rule = request.preconditionUrl ? preconditionRule(policy) : null;
   const precondition = rule === null ? null : sealPart(engine.ring, eventId, 'precondition', { url: request.preconditionUrl });
@@ -145,7 +153,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
       render: (planned) => {
         const rendered = renderFor(engine, loaded, bound, planned);
         renderedSteps.set(policy.steps.indexOf(planned.step), rendered.ok ? null : rendered.problem);
-        return rendered.ok ? { ok: true, hash: rendered.hash } : { ok: false, reason: rendered.reason };
+        return rendered.ok ? { ok: true, hash: rendered.hash, ...(rendered.content ? { content: rendered.content } : {}) } : { ok: false, reason: rendered.reason };
       },
     });
   const print = (channel: Channel, value: string | null): Buffer | null => (value === null ? null : addressPrint(engine.ring, channel, value));
@@ -156,6 +164,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     requestedAt: now, expiresAt, retentionUntil: now + policy.retentionMs, recipientCommitment: commitment, consentReferences,
     artifactReferences: request.artifacts, requestId: request.requestId, intent, intentHash, variables, secrets, precondition, presumed: suppressed,
     recipient: { ...sealedRecipient, referencePrint: fingerprint(engine.ring, 'recipient-ref', recipient.ref), smsPrint: print('sms', recipient.sms), emailPrint: print('email', recipient.email) },
+    ...(request.reportLinks ? { reportLinks: request.reportLinks(eventId).map(({ token, ...link }) => ({ ...link, tokenHash: hashToken(token) })) } : {}),
     ticket: request.ticket && {
       ...sealPart(engine.ring, eventId, 'ticket', request.ticket.sealed), category: request.ticket.category, region: request.ticket.region, locale: request.ticket.locale,
       queue: request.ticket.queue, urgency: request.ticket.urgency, receiptTokenHash: hashToken(request.ticket.receiptToken),

@@ -36,7 +36,7 @@ export const inputFor = (engine: Engine, loaded: Loaded, bound: BoundVersions): 
   eligibility: eligibilityOf(engine, loaded),
   render: (planned) => {
     const rendered = renderFor(engine, loaded, bound, planned);
-    return rendered.ok ? { ok: true, hash: rendered.hash } : { ok: false, reason: rendered.reason };
+    return rendered.ok ? { ok: true, hash: rendered.hash, ...(rendered.content ? { content: rendered.content } : {}) } : { ok: false, reason: rendered.reason };
   },
 });
 

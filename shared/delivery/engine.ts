@@ -2,6 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ulid } from 'ulid';
 import type { Channel, EventId } from '../domain/words.ts';
 import type { Carrier } from '../domain/work.ts';
+import type { ArtifactStore } from '../content/artifacts/artifact-store.ts';
+import { noArtifactStore } from '../content/artifacts/artifact-store.ts';
 import { generateSalt } from '../security/commitment.ts';
 import type { KeyRing } from '../security/key-ring.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -43,6 +45,8 @@ export interface Engine {
   mint: Mint;
   carriers: Record<Channel, Carrier>;
   sender: { sms: string; email: string };
+  /** Where the bytes of artifacts are. */
+  artifacts: ArtifactStore;
   /** By which the suppression list knows our senders. */
   senderPrints: SenderPrints;
   log: Logger;
@@ -70,6 +74,8 @@ export interface EngineSettings {
   hostNow?: () => number;
   wait?: (ms: number) => Promise<unknown>;
   mint?: Mint;
+  /** Without one, artifacts can be neither stored nor sent. */
+  artifacts?: ArtifactStore;
   /** The process's own where none are given. */
   metrics?: Metrics;
 }
@@ -90,6 +96,7 @@ export const createEngine = (settings: EngineSettings): Engine => {
     hostNow: settings.hostNow ?? Date.now,
     wait: settings.wait ?? wait,
     mint: settings.mint ?? systemMint,
+    artifacts: settings.artifacts ?? noArtifactStore,
     ledger,
     load: ledger.load,
     append: ledger.append,

@@ -1,4 +1,5 @@
 import type { EngineConfig } from '../config/engine-config.ts';
+import { createFileArtifactStore } from '../content/artifacts/file-artifact-store.ts';
 import { loadPolicies } from '../content/policy-file.ts';
 import { loadTemplates } from '../content/template-file.ts';
 import { createDatabaseClock } from '../ledger/database-clock.ts';
@@ -101,7 +102,7 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
     watchOldestDue(processMetrics, db, clock.now);
     const ledger = createPostgresLedger(db);
     const relay = createRelay({ ledger, queue, now: clock.now, log });
-    const engine = createEngine({ db, ledger, ring, carriers: carriersFor(config.transports), sender: config.sender, log, now: clock.now, onEnqueued: () => relay.wake(), onAsked: (question) => desk.ask(question) });
+    const engine = createEngine({ db, ledger, ring, carriers: carriersFor(config.transports), sender: config.sender, artifacts: createFileArtifactStore(config.artifactDir, ring), log, now: clock.now, onEnqueued: () => relay.wake(), onAsked: (question) => desk.ask(question) });
     const desk = createOriginDesk({ engine, actor: service, client: config.precondition && createOriginClient({ ...config.precondition, now: clock.now }) });
     return {
       engine, queue, relay, log, actor: service,

@@ -1,13 +1,17 @@
+import { createHash } from 'node:crypto';
+import type { ContentSnapshot } from '../domain/transitions.ts';
 import type { AttemptKey, Channel } from '../domain/words.ts';
 import { parseAttemptKey } from '../domain/words.ts';
 import type { PolicyStep } from '../domain/policy.ts';
+import { canonicalText } from '../security/canonical.ts';
 import { open } from '../security/sealing.ts';
 import { seal } from '../security/sealing.ts';
 import { commitTo } from '../security/commitment.ts';
 import type { Sealed } from '../security/sealing.ts';
 import type { KeyRing } from '../security/key-ring.ts';
 import { renderAttempt } from '../content/render-attempt.ts';
-import type { RenderResult } from '../content/render-attempt.ts';
+import type { CarriedArtifact, RenderResult } from '../content/render-attempt.ts';
+import type { TemplateVersion } from '../content/template.ts';
 import type { Loaded } from '../ledger/load.ts';
 import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
@@ -41,8 +45,33 @@ export const sealPart = (ring: KeyRing, eventId: string, part: string, value: un
 export const openPart = <Value>(ring: KeyRing, eventId: string, part: string, sealed: { keyId: string; box: Uint8Array }): Value =>
   JSON.parse(open(ring, sealed, context(eventId, part)).toString('utf8')) as Value;
 
+/** The name under which what a notification carries is sealed among its variables; no variable of a caller can have it. */
+const CARRIED = '$artifacts';
+
+/** The variables of a notification together with the reports that it carries. */
+export const withCarried = (variables: Record<string, string>, carried: readonly CarriedArtifact[]): Record<string, string> =>
+  (carried.length === 0 ? variables : { ...variables, [CARRIED]: JSON.stringify(carried) });
+
+/** Takes apart what `withCarried` put together. */
+export const splitCarried = ({ [CARRIED]: carried, ...variables }: Record<string, string>): { variables: Record<string, string>; carried: CarriedArtifact[] } =>
+  ({ variables, carried: carried === undefined ? [] : JSON.parse(carried) as CarriedArtifact[] });
+
+/** What the message of a step has attached: every report, where the step says that emails of it do and they are small enough together. */
+export const attachedTo = (step: PolicyStep, carried: readonly CarriedArtifact[]): readonly CarriedArtifact[] =>
+  (step.channel === 'email' && carried.reduce((sum, { bytes }) => sum + bytes, 0) <= (step.attachUpToBytes ?? -1) ? carried : []);
+
 export interface Renderer { ring: KeyRing; sender: { sms: string; email: string } }
-export type RenderedAttempt = RenderResult | { ok: false; reason: 'payload_destroyed' | 'no_address'; problem: string };
+export type RenderedAttempt = (RenderResult & { content?: ContentSnapshot }) | { ok: false; reason: 'payload_destroyed' | 'no_address'; problem: string };
+
+const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
+
+/** What is kept of a message for the record, where a notification carries reports. */
+const snapshotOf = ({ message, locale, segments }: Extract<RenderResult, { ok: true }>, { template, variables, salt }: { template: TemplateVersion; variables: Record<string, string>; salt: string }): ContentSnapshot => ({
+  template_owner: template.owner === 'ours' ? template.owner : `${template.owner.provider}:${template.owner.id}`, locale,
+  variables_hash: commitTo(sha256(canonicalText(Object.fromEntries(Object.keys(template.variables).map((name) => [name, variables[name] ?? '']))), ), salt),
+  ...(message.channel === 'sms' ? { text_hash: commitTo(sha256(message.text), salt), segments: segments ?? 1 } : {}),
+  attachments: message.channel === 'email' ? (message.attachments ?? []).map(({ artifact, sha256: checksum }) => ({ artifact, sha256: checksum })) : [],
+});
 
 /**
  * Renders the message of an attempt as it was or will be planned: the same notification, step and planned instant give the
@@ -56,12 +85,15 @@ export const renderFor = (renderer: Renderer, loaded: Loaded, bound: BoundVersio
   const to = addresses[step.channel];
   const template = bound.templates.get(templateKey(step.template, step.templateVersion));
   if (to === null || !template) return { ok: false, reason: 'no_address', problem: `no ${step.channel} address` };
-  const variables = openPart<Record<string, string>>(renderer.ring, loaded.eventId, 'variables', loaded.variables);
+  const { variables, carried } = splitCarried(openPart<Record<string, string>>(renderer.ring, loaded.eventId, 'variables', loaded.variables));
   const secrets = loaded.secrets && openPart<Secrets>(renderer.ring, loaded.eventId, 'secrets', loaded.secrets);
   const rendered = renderAttempt({
     template, channel: step.channel, locale: loaded.locale, variables: { ...variables, ...secrets?.values }, to, sender: renderer.sender, attemptKey, plannedAt,
+    attachments: attachedTo(step, carried),
   });
-  return rendered.ok && secrets ? { ...rendered, hash: commitTo(rendered.hash, secrets.salt) } : rendered;
+  if (!rendered.ok) return rendered;
+  const content = carried.length === 0 ? {} : { content: snapshotOf(rendered, { template, variables: { ...variables, ...secrets?.values }, salt: secrets?.salt ?? addresses.salt }) };
+  return { ...rendered, ...content, ...(secrets ? { hash: commitTo(rendered.hash, secrets.salt) } : {}) };
 };
 
 /** The address an attempt goes to; null once erased. */

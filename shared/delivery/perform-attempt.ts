@@ -9,7 +9,8 @@ import { startRefusal } from '../domain/submissions.ts';
 import type { Loaded } from '../ledger/load.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import { EVENTS } from '../telemetry/events.ts';
-import type { Transport } from '../transports/transport.ts';
+import type { SubmitRequest, Transport } from '../transports/transport.ts';
+import { openArtifact } from './artifacts.ts';
 import { decideAndAppend } from './decide-and-append.ts';
 import type { Engine } from './engine.ts';
 import { sealRaw } from './observe.ts';
@@ -30,6 +31,8 @@ export type Performed = 'done' | { retryAtMs: number };
 
 interface Started {
   submission: number; message: RenderedMessage; fencedFrom: number;
+  /** When an answer must be there, by the ledger. */
+  outcomeDueAt: number;
   /** When the notification was accepted, where this is its first submission of all. */
   acceptedAt: number | null;
   /** The notification as it is since the start; null where a load would bring more. */
@@ -76,9 +79,9 @@ const start = async (engine: Engine, key: AttemptKey, eventId: string, settings:
   if (result.kind === 'not_found') return 'done';
   const started = result.kind === 'appended' ? result.decision.transitions.find(({ transition }) => transition.kind === 'SubmissionStarted') : undefined;
   if (result.kind === 'appended' && started?.transition.kind === 'SubmissionStarted' && rendered.message) {
-    const { submission } = started.transition.details;
+    const { submission, outcome_due_at: outcomeDueAt } = started.transition.details;
     const { attempts, requestedAt } = result.decision.state;
-    return { submission, message: rendered.message, fencedFrom, acceptedAt: attempts.length === 1 && submission === 1 ? requestedAt : null, known: result.after };
+    return { submission, message: rendered.message, fencedFrom, outcomeDueAt, acceptedAt: attempts.length === 1 && submission === 1 ? requestedAt : null, known: result.after };
   }
   const state = result.kind === 'appended' ? result.decision.state : result.state;
   const refusal = startRefusal(state, key, engine.now());
@@ -87,11 +90,22 @@ const start = async (engine: Engine, key: AttemptKey, eventId: string, settings:
   return refusal === 'not_yet' && retryAt !== null ? { retryAtMs: engine.hostNow() + Math.max(1, retryAt - engine.now()) } : 'done';
 };
 
+const BOOKING_MS = 500;
+
+/**
+ * A message with attachments is as long as they are, and may take all the time that its policy gives a submission: what is left of it
+ * after the fence, and before the ledger calls the outcome unknown.
+ */
+const whatItCarries = (engine: Engine, { message, outcomeDueAt }: Started, { submitStartWithinMs }: PerformSettings): Partial<SubmitRequest> =>
+  (message.channel === 'email' && message.attachments
+    ? { openArtifact: (wanted) => openArtifact(engine, wanted), limitMs: Math.max(1, outcomeDueAt - engine.now() - submitStartWithinMs - BOOKING_MS) }
+    : {});
+
 /** A transport never throws for a provider's sake; where it does all the same, nothing is known of the call. */
 const submit = async (engine: Engine, key: AttemptKey, started: Started, settings: PerformSettings): Promise<SubmitResult> => {
   try {
     return await settings.transport.submit({
-      attemptKey: key, message: started.message, mayStart: () => engine.monotonic() - started.fencedFrom <= settings.submitStartWithinMs,
+      attemptKey: key, message: started.message, mayStart: () => engine.monotonic() - started.fencedFrom <= settings.submitStartWithinMs, ...whatItCarries(engine, started, settings),
     });
   } catch (error) {
     engine.log.error({ event: EVENTS.submissionRefused, attempt: key, error: (error as Error).name });

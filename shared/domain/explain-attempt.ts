@@ -1,5 +1,6 @@
 import type { AttemptState, NotificationState } from './state.ts';
 import type { OnUnknown } from './policy.ts';
+import type { ContentSnapshot } from './transitions.ts';
 import type { DetailsOf, Moment } from './explain-words.ts';
 import { mayBeSent, submissionStart } from './state.ts';
 import { unknownRule } from './resubmission.ts';
@@ -15,10 +16,19 @@ const ON_UNKNOWN: Record<OnUnknown, string> = {
   resubmit_if_absent: 'resubmit_if_absent, so it may go again only after repeated look-ups have not found it',
 };
 
+const short = (hash: string): string => hash.slice(0, 12);
+
+/** What it says, by its hashes: enough to compare, nothing to read. */
+const tellContent = ({ template_owner: owner, locale, variables_hash: variables, text_hash: text, segments, attachments }: ContentSnapshot, render: string): string => {
+  const said = text === undefined ? '' : `, its text has the hash ${short(text)} and takes ${segments ?? 1} segment${segments === 1 || segments === undefined ? '' : 's'}`;
+  const carried = attachments.length === 0 ? '; nothing is attached' : `; attached is ${listed(attachments.map(({ artifact, sha256 }) => `${artifact} with the checksum ${short(sha256)}`))}`;
+  return `. It was rendered in ${locale}, from a template of ${owner} and variables with the hash ${short(variables)}, to a message with the hash ${short(render)}${said}${carried}`;
+};
+
 /** Planned, by policy or by an operator. */
 export const tellPlanned = (d: DetailsOf<'AttemptPlanned'>, { at, after }: Moment): string => {
   const by = d.origin === 'operator' ? 'by an operator' : `as step ${d.step + 1} of policy ${policyName(after)}`;
-  return `${attemptName(d.attempt)} was planned at ${instant(at)} ${by}, with template ${d.template}/${d.template_version} and the decision deadline ${instant(d.decision_deadline_at)}`;
+  return `${attemptName(d.attempt)} was planned at ${instant(at)} ${by}, with template ${d.template}/${d.template_version} and the decision deadline ${instant(d.decision_deadline_at)}${d.content ? tellContent(d.content, d.render_hash) : ''}`;
 };
 
 /** Could not be rendered. */

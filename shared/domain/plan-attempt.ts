@@ -39,7 +39,7 @@ export const planStep = (work: Work, index: number, origin: AttemptState['origin
   work.emit({
     kind: 'AttemptPlanned',
     details: {
-      ...common, ...bound(carrier.capabilities), render_hash: rendered.hash, starts_at: now,
+      ...common, ...bound(carrier.capabilities), render_hash: rendered.hash, starts_at: now, ...(rendered.content ? { content: rendered.content } : {}),
     },
   });
   queueAttempt(work, work.attempt(attempt));
@@ -63,7 +63,7 @@ export const requeueGeneration = (work: Work, attempt: AttemptState, retryAt: nu
   return { generation, retry_at: retryAt, requeue_at: requeueInstant(work.stepFor(attempt), retryAt, 0) };
 };
 
-export type DeadLetterReason = 'retries_exhausted' | 'provider_auth' | 'provider_account' | 'render_drift' | 'payload_destroyed' | 'carrier_changed';
+export type DeadLetterReason = 'retries_exhausted' | 'provider_auth' | 'provider_account' | 'render_drift' | 'payload_destroyed' | 'carrier_changed' | 'artifact_damaged' | 'artifact_missing';
 
 /** Gives up an attempt for want of an operator. One that may have been sent is not called failed: it stays unknown, and is held. */
 export const deadLetter = (work: Work, attempt: AttemptState, reason: DeadLetterReason, maybeSent: boolean): void => {

@@ -4,7 +4,7 @@ import type { ReasonCode } from './reasons.ts';
 /** The provider's own words, for the sealed evidence only: never logged, never in the ledger. */
 export interface RawAnswer { httpStatus?: number; code?: string; text?: string }
 
-/** What one transport call came to. `deferred`, `rejected`, `provider_unavailable` and `abandoned` mean *definitely not processed*. */
+/** What one transport call came to. `deferred`, `rejected`, `provider_unavailable`, `unsendable` and `abandoned` mean *definitely not processed*. */
 export type SubmitResult =
   | { kind: 'accepted'; providerMessageId: string; raw?: RawAnswer }
   /** Not processed now; may be tried again. `retryAfterMs` is the provider's wish, null where it has none. */
@@ -15,6 +15,8 @@ export type SubmitResult =
   | { kind: 'provider_unavailable'; reason: 'provider_auth' | 'provider_account'; raw?: RawAnswer }
   /** Sent or not? We cannot tell. */
   | { kind: 'unknown'; reason: ReasonCode; raw?: RawAnswer }
+  /** The message cannot be sent as it was planned: it was broken off before its end, so the provider has nothing of it. */
+  | { kind: 'unsendable'; reason: 'artifact_damaged' | 'artifact_missing' }
   /** The call was not made: too long had passed since the ledger said it would start. */
   | { kind: 'abandoned'; reason: 'start_too_late' };
 

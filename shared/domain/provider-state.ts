@@ -85,5 +85,5 @@ export const closed = (before: ProviderState, now: Instant): ProviderState => ({
  */
 export const afterProbe = (before: ProviderState, result: SubmitResult, at: { now: Instant; random: Random }): ProviderState => {
   if (result.kind === 'accepted' || result.kind === 'rejected') return closed(before, at.now);
-  return result.kind === 'abandoned' ? probeGivenBack(before, at.now) : probeFailed(before, at);
+  return result.kind === 'abandoned' || result.kind === 'unsendable' ? probeGivenBack(before, at.now) : probeFailed(before, at);
 };

@@ -38,6 +38,8 @@ export const REASONS = {
   render_error: 'tocsin',
   render_drift: 'tocsin',
   payload_destroyed: 'tocsin',
+  artifact_damaged: 'tocsin',
+  artifact_missing: 'tocsin',
   superseded: 'tocsin',
   closed: 'tocsin',
   expired: 'tocsin',

@@ -61,6 +61,21 @@ const accepted = (work: Work, attempt: AttemptState, submission: number, provide
 /** Whether another submission than that one may have been processed. */
 const isElsewhereUnknown = (attempt: AttemptState, submission: number): boolean => attempt.unknownSubmissions.some((one) => one.submission !== submission);
 
+/** Ends an attempt that must not be tried again, whatever came of this submission; false where it may. */
+const isOver = (work: Work, attempt: AttemptState, maybeSent: boolean): boolean => {
+  const over = attempt.superseded ? 'superseded' : work.state.closed ? 'closed' : isPastExpiry(work.state, work.input.now) ? 'expired' : null;
+  if (over === null) return false;
+  if (maybeSent) withdraw(work, attempt, over, true);
+  else work.emit({ kind: over === 'expired' ? 'AttemptExpired' : 'AttemptCancelled', details: { attempt: attempt.key, reason: over } });
+  return true;
+};
+
+/** Broken off before its end, since what it carries is not what was planned: trying again would change nothing until somebody mends it. */
+const unsendable = (work: Work, attempt: AttemptState, reason: 'artifact_damaged' | 'artifact_missing'): void => {
+  const maybeSent = isElsewhereUnknown(attempt, attempt.submissions);
+  if (!isOver(work, attempt, maybeSent)) deadLetter(work, attempt, reason, maybeSent);
+};
+
 /**
  * Definitely not processed, so nothing of this submission is at the provider: end it where it must not be tried again, else
  * queue it anew. Where an earlier one may be there, its end is to be as unknown as before.
@@ -68,11 +83,9 @@ const isElsewhereUnknown = (attempt: AttemptState, submission: number): boolean 
 const notProcessed = (work: Work, attempt: AttemptState, reason: ReasonCode, retryAfterMs: number | null): void => {
   const { now, random } = work.input;
   const step = work.stepFor(attempt);
-  const { superseded, key, submissions } = attempt;
+  const { key, submissions } = attempt;
   const maybeSent = isElsewhereUnknown(attempt, submissions);
-  const over = superseded ? 'superseded' : work.state.closed ? 'closed' : isPastExpiry(work.state, now) ? 'expired' : null;
-  if (over !== null && maybeSent) return withdraw(work, attempt, over, true);
-  if (over !== null) return work.emit({ kind: over === 'expired' ? 'AttemptExpired' : 'AttemptCancelled', details: { attempt: key, reason: over } });
+  if (isOver(work, attempt, maybeSent)) return;
   // Refusals of the account use up nothing: the message had no part in them, and the provider's own probes bound them.
   if (!isAccountRefusal(reason) && submissions - attempt.accountRefusals >= step.transportRetry.maxSubmissions) return deadLetter(work, attempt, 'retries_exhausted', maybeSent);
   const wished = reason === 'start_too_late' ? now + 1 : retryInstant(step, submissions, now, { retryAfterMs, random });
@@ -124,6 +137,7 @@ const bookSubmission = (work: Work, key: AttemptKey, submission: number, result:
     case 'accepted': return accepted(work, attempt, submission, result.providerMessageId);
     case 'deferred': return notProcessed(work, attempt, result.reason, result.retryAfterMs);
     case 'abandoned': return notProcessed(work, attempt, result.reason, null);
+    case 'unsendable': return unsendable(work, attempt, result.reason);
     case 'provider_unavailable': return accountRefused(work, attempt, result.reason, elsewhere);
     case 'rejected':
       if (elsewhere) return withdraw(work, attempt, result.reason, true);

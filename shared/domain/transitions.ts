@@ -12,6 +12,15 @@ export interface RestsOn { attempt: AttemptKey; class: 'pending' | 'accepted' | 
 /** By what an operator's retry goes: a new attempt after a definite failure; replay or look-up of one whose fate is unknown. */
 export type RetryMeans = 'new_attempt' | 'replay' | 'look_up';
 
+/**
+ * What was planned to be said, by hashes, for a notification that carries reports: the template's owner and the locale it was rendered in, its
+ * variables, the text of an SMS with its segments, and what is attached. The hashes of variables and text are salted with what is destroyed with
+ * the payload, so that nobody finds a name or a number again by trying.
+ */
+export interface ContentSnapshot {
+  template_owner: string; locale: string; variables_hash: string; text_hash?: string; segments?: number; attachments: { artifact: string; sha256: string }[];
+}
+
 /** Which parts were sealed, and how long each is kept; absent in entries from before parts had a lifetime: nothing of those is destroyed by time. */
 export interface PayloadBound {
   parts: PayloadPart[]; variables: PayloadTerms['variables']; addresses: PayloadTerms['addresses']; retry_window_ms: number; retention_until: Instant;
@@ -37,7 +46,7 @@ export type Transition =
   | About<'AttemptPlanned', {
     step: number; channel: Channel; sequence: number; origin: 'policy' | 'operator'; provider: ProviderName; status_by_poll: boolean;
     can_look_up: boolean; template: string; template_version: number; render_hash: string; starts_at: Instant; decision_deadline_at: Instant;
-    reconcile?: Capabilities['reconcile']; replay_within_ms?: number | null; visible_after_ms?: number | null;
+    content?: ContentSnapshot; reconcile?: Capabilities['reconcile']; replay_within_ms?: number | null; visible_after_ms?: number | null;
   }>
   | About<'AttemptRenderFailed', {
     step: number; channel: Channel; sequence: number; origin: 'policy' | 'operator'; provider: ProviderName; template: string;

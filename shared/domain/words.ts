@@ -57,4 +57,17 @@ export type RenderedMessage =
   /** With `providerTemplate` the provider makes the text, out of its template of that id; `text` is our copy of what comes of it. */
   | { channel: 'sms'; to: string; from: string; text: string; providerTemplate?: { id: string; variables: Record<string, string> } }
   /** `mime` is the whole RFC 5322 message with CRLF line ends, deterministic in attempt key and planned_at. */
-  | { channel: 'email'; to: string; from: string; mime: string };
+  | { channel: 'email'; to: string; from: string; mime: string; attachments?: MessageAttachment[] };
+
+/**
+ * A part of a message that is named and not held: the base64 of that artifact's bytes stands at `at` in `mime`, in lines of 76 characters
+ * without a line end after the last one. Its checksum is part of the message, and so of the message's hash.
+ */
+export interface MessageAttachment {
+  artifact: string;
+  /** Of the plain bytes, hex. */
+  sha256: string;
+  bytes: number;
+  /** Index into `mime`, of which nothing is replaced. */
+  at: number;
+}

@@ -5,7 +5,7 @@ import type { Random } from './clocks.ts';
 import type { Eligibility } from './eligibility.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { findAttempt } from './state.ts';
-import type { Stamped, Transition } from './transitions.ts';
+import type { ContentSnapshot, Stamped, Transition } from './transitions.ts';
 import type { ReasonCode } from './reasons.ts';
 import type { ProviderState, ProviderStates } from './provider-state.ts';
 import { NEVER_OPENED } from './provider-state.ts';
@@ -13,7 +13,7 @@ import { evolve } from './evolve.ts';
 import { stepOf } from './clocks.ts';
 
 /** What rendering an attempt came to: its hash, or the fact that it cannot be rendered. */
-export type RenderOutcome = { ok: true; hash: string } | { ok: false; reason: ReasonCode };
+export type RenderOutcome = { ok: true; hash: string; content?: ContentSnapshot } | { ok: false; reason: ReasonCode };
 
 export interface Carrier { name: ProviderName; capabilities: Capabilities }
 

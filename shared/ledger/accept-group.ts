@@ -38,6 +38,8 @@ export interface NewNotification {
   recipient: SealedBox & { referencePrint: Uint8Array; smsPrint: Uint8Array | null; emailPrint: Uint8Array | null };
   /** What of the recipient was taken to be suppressed when it was decided on, as `Loaded` has it. */
   presumed: readonly string[];
+  /** Links to the report that it carries. */
+  reportLinks?: { tokenHash: Uint8Array; channel: string; artifactId: string; expiresAt: number }[];
   ticket: (SealedBox & { category: string; region: string; locale: string; queue: string; urgency: string; receiptTokenHash: Uint8Array }) | null;
 }
 
@@ -56,7 +58,7 @@ const NEW = `event_id text, tenant text, idempotency_key text, request_fingerpri
 const PRINTS = { tenant: 'n.tenant', sms: 'n.sms_print', email: 'n.email_print' };
 
 const ACCEPT: Statement = {
-  name: 'tocsin_accept_v5',
+  name: 'tocsin_accept_v6',
   fixedPlan: true,
   text: `
 WITH won AS (
@@ -81,6 +83,10 @@ tickets AS (
   SELECT t.event_id, t.category, t.region, t.locale, t.queue, t.urgency, t.received_at, t.retention_until, t.receipt_token_hash, t.key_id, t.box
     FROM jsonb_to_recordset($1::jsonb->'tickets') AS t(event_id text, category text, region text, locale text, queue text, urgency text,
       received_at timestamptz, retention_until timestamptz, receipt_token_hash bytea, key_id text, box bytea) JOIN won USING (event_id)),
+links AS (
+  INSERT INTO report_link (token_hash, event_id, artifact_id, channel, expires_at)
+  SELECT l.token_hash, l.event_id, l.artifact_id, l.channel, l.expires_at
+    FROM jsonb_to_recordset($1::jsonb->'links') AS l(token_hash bytea, event_id text, artifact_id text, channel text, expires_at timestamptz) JOIN won USING (event_id)),
 ${INSERT_ROWS}
 SELECT event_id FROM won`,
 };
@@ -127,12 +133,16 @@ const ticketRows = ({ append, ticket, requestedAt, retentionUntil }: NewNotifica
   key_id: ticket.keyId, box: toHexBytes(ticket.box),
 }]);
 
+const linkRows = ({ append, reportLinks = [] }: NewNotification) => reportLinks.map(({ tokenHash, channel, artifactId, expiresAt }) => ({
+  token_hash: toHexBytes(tokenHash), event_id: append.eventId, artifact_id: artifactId, channel, expires_at: toTimestamp(expiresAt),
+}));
+
 const acceptGroup = async (db: Database, group: NewNotification[]): Promise<Accepted[]> => {
   const gathered = gather(group.map((one) => one.append));
   const won = await db.query<{ event_id: string }>(ACCEPT, [JSON.stringify({
     ...gathered,
     payloads: group.flatMap(partRows),
-    notifications: group.map(notificationRow), recipients: group.map(recipientRow), tickets: group.flatMap(ticketRows),
+    notifications: group.map(notificationRow), recipients: group.map(recipientRow), tickets: group.flatMap(ticketRows), links: group.flatMap(linkRows),
   }), idsOf(group.map((one) => one.append))]);
   const ids = new Set(won.map((row) => row.event_id));
   const lost = group.filter((one) => !ids.has(one.append.eventId));

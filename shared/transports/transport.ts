@@ -1,6 +1,9 @@
 import type { Instant, RenderedMessage } from '../domain/words.ts';
 import type { Capabilities, LookUpResult, ProviderName, StatusReading, SubmitResult } from '../domain/provider-answers.ts';
 
+/** The verified bytes of what a message carries. The stream ends with an error whose `code` is `artifact_damaged` or `artifact_missing` where they are not as planned. */
+export type OpenArtifact = (wanted: { artifactId: string; sha256: string }) => AsyncIterable<Buffer>;
+
 export interface SubmitRequest {
   attemptKey: string;
   message: RenderedMessage;
@@ -9,6 +12,10 @@ export interface SubmitRequest {
    * false the transport makes no call and returns `abandoned`: the fence between `SubmissionStarted` and the network.
    */
   mayStart: () => boolean;
+  /** Needed where the message has attachments. */
+  openArtifact?: OpenArtifact;
+  /** How long the call may take, where that is longer than the adapter's own limit: a message with attachments is as long as they are. */
+  limitMs?: number;
 }
 
 export interface StatusRequest { attemptKey: string; providerMessageId: string; to: string }

@@ -22,7 +22,7 @@ describe('tocsin send', () => {
     server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
-        received.push({ path: request.url, headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString() || 'null') as unknown });
+        received.push({ path: request.url, headers: request.headers, body: /json/.test(request.headers['content-type'] ?? '') ? JSON.parse(Buffer.concat(chunks).toString() || 'null') as unknown : null });
         response.writeHead(answer.status, answer.headers).end(answer.body);
       });
     }).listen(0, '127.0.0.1');
@@ -54,6 +54,22 @@ describe('tocsin send', () => {
     expect(ran.out).toContain(`next: npx tocsin watch ${RECEIPT.event_id}`);
   });
 
+  it('sends the demo of a purpose with nothing else given: its report is stored first, and carried', async () => {
+    answer = { status: 201, body: JSON.stringify({ ...RECEIPT, artifact: 'art_01ARZ3NDEKTSV4RRFFQ69G5FAV' }) };
+    const ran = await run(['send', 'account-report', '--demo'], { env: { TOCSIN_DATA_DIR: dataDir } });
+    expect([ran.code, received.map(({ path }) => path)]).toEqual([0, ['/artifacts', '/notifications']]);
+    expect(received[0]).toMatchObject({ headers: { authorization: 'Bearer tk_own', 'content-type': 'text/csv', 'content-digest': expect.stringMatching(/^sha-256=:.{44}:$/) } });
+    expect(received[1]).toMatchObject({ body: { purpose: 'account-report', artifacts: ['art_01ARZ3NDEKTSV4RRFFQ69G5FAV'], recipient: { sms: '+12025550101' } } });
+    expect((await run(['send', 'no-such-purpose', '--demo'], { env: { TOCSIN_DATA_DIR: dataDir } })).err).toContain('--demo needs one of these purposes: account-report');
+  });
+
+  it('sends nothing where its report is refused or cannot be read', async () => {
+    answer = { status: 413, body: JSON.stringify({ code: 'body_too_large', detail: 'The report is too large.' }) };
+    const ran = await run(['send', 'account-report', '--demo', '--json'], { env: { TOCSIN_DATA_DIR: dataDir } });
+    expect([ran.code, JSON.parse(ran.out), received.map(({ path }) => path)]).toEqual([1, { error: expect.objectContaining({ code: 'body_too_large', field: '--report' }) }, ['/artifacts']]);
+    expect((await run(['send', 'account-report', '--demo', '--report', join(dataDir, 'none.pdf')], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(2);
+  });
+
   it('posts the support form without any key', async () => {
     const ran = await run(['send', '--ticket', '--category', 'payment_lockout', '--message', '123', '--player', 'p-1', '--on-call', '03', '--idempotency-key', 'k-1', '--json'], { env: { TOCSIN_DATA_DIR: dataDir } });
     expect(JSON.parse(ran.out)).toEqual({ ...RECEIPT, idempotency_key: 'k-1' });
@@ -68,19 +84,19 @@ describe('tocsin send', () => {
 
   it('makes up a seller\'s order for the demo, with the sandbox\'s shop to ask, and says what can be done with it', async () => {
     answer = { status: 202, body: JSON.stringify({ ...RECEIPT, url: 'https://127.0.0.1:3003' }) };
-    const ran = await run(['send', '--demo', 'seller-order', '--outcome', '03'], { env: { TOCSIN_DATA_DIR: dataDir } });
+    const ran = await run(['send', 'seller-order', '--demo', '--outcome', '03'], { env: { TOCSIN_DATA_DIR: dataDir } });
     expect([ran.code, received.at(-1)]).toMatchObject([0, {
       path: '/notifications', body: { purpose: 'seller-order', recipient: { sms: '+12025550103', email: 'seller+03@example.com' }, precondition_url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:3003\/orders\/demo-[0-9a-f]{8}\/needs-action$/) },
     }]);
     expect(ran.out).toContain(`npx tocsin close ${RECEIPT.event_id} --reason accepted`);
-    expect((await run(['send', '--demo', 'other'], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(2);
-    expect((await run(['send', '--demo', 'seller-order', '--outcome', '9'], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(2);
+    expect((await run(['send', 'other', '--demo'], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(2);
+    expect((await run(['send', 'seller-order', '--demo', '--outcome', '9'], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(2);
   });
 
   it('makes up a password reset for the demo, with an expiry of the origin\'s and secrets of its own each time', async () => {
     const bodies = [];
     for (let round = 0; round < 2; round += 1) {
-      expect((await run(['send', '--demo', 'password-reset', '--outcome', '05'], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(0);
+      expect((await run(['send', 'password-reset', '--demo', '--outcome', '05'], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(0);
       bodies.push(received.at(-1)?.body as { expires_at: string; variables: Record<string, string> });
     }
     expect(bodies[0]).toMatchObject({ purpose: 'password-reset', expires_at: expect.stringMatching(/^2.*Z$/), recipient: { email: 'player+05@example.com' }, variables: { host: 'accounts.example.com', reset_code: expect.stringMatching(/^\d{6}$/) } });

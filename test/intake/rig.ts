@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -6,6 +9,7 @@ import { Writable } from 'node:stream';
 import { startIntake } from '../../services/intake/intake.ts';
 import type { RunningIntake } from '../../services/intake/intake.ts';
 import type { IntakeConfig } from '../../shared/config/intake-config.ts';
+import { createFileArtifactStore } from '../../shared/content/artifacts/file-artifact-store.ts';
 import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadRoster } from '../../shared/content/roster.ts';
 import { loadTemplates } from '../../shared/content/template-file.ts';
@@ -42,15 +46,17 @@ export interface Rig {
 }
 
 /** An engine on a database of its own, with the shipped versions published, and the way to start intakes on it. */
-export const createRig = async (through: (url: string) => Promise<string> = async (url) => url): Promise<Rig> => {
+export const createRig = async (through: (url: string) => Promise<string> = async (url) => url, connectTimeoutMs = 1_000): Promise<Rig> => {
   const database = await createTestDatabase();
   const lines: string[] = [];
   const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => { lines.push(chunk.toString()); done(); } });
   const log = createLogger({ level: 'debug', service: 'test', redactPaths: REDACT_PATHS, destination });
-  const db = openDatabase({ url: await through(database.url), poolSize: 4, connectTimeoutMs: 1_000 });
+  const db = openDatabase({ url: await through(database.url), poolSize: 4, connectTimeoutMs });
   let count = 0;
+  const ring = parseKeyRing(generateKeyRingText());
+  const artifactDir = await mkdtemp(join(tmpdir(), 'rig-artifacts-'));
   const engine = createEngine({
-    db, ring: parseKeyRing(generateKeyRingText()), carriers: CARRIERS, sender: { sms: '+12025550100', email: 'tocsin@example.com' }, log, now: Date.now,
+    db, ring, artifacts: createFileArtifactStore(artifactDir, ring), carriers: CARRIERS, sender: { sms: '+12025550100', email: 'tocsin@example.com' }, log, now: Date.now,
     onEnqueued: () => { count += 1; },
   });
   const templates = loadTemplates(shipped('templates')).map((definition) => ({ name: definition.name, version: definition.version, definition }));
@@ -75,6 +81,7 @@ export const createRig = async (through: (url: string) => Promise<string> = asyn
       await Promise.all(running.map((one) => one.close()));
       await db.close();
       await database.drop();
+      await rm(artifactDir, { recursive: true, force: true });
     },
   };
 };

@@ -1,3 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createFileArtifactStore } from '../../shared/content/artifacts/file-artifact-store.ts';
 import type { TemplateVersion } from '../../shared/content/template.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
@@ -69,6 +73,8 @@ export interface World {
   /** Asks the database directly, as its owner. */
   ask: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
   databaseUrl: string;
+  /** Where the bytes of artifacts lie. */
+  artifactDir: string;
   /** The key ring, as a command line would be given it. */
   keys: string;
   /** Moves the clock alone; nothing is waited for. */
@@ -106,8 +112,10 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     ring: keys, url: databaseThrough.url, now, carriers: carriersFor(settings.transports ?? DEFAULT_TRANSPORTS), ...(settings.policies ? { policies: settings.policies } : {}),
     ...(settings.templates ? { templates: settings.templates } : {}), ...(settings.log ? { log: settings.log } : {}), onEnqueued: () => relay.wake(),
   });
+  const artifactDir = await mkdtemp(join(tmpdir(), 'world-artifacts-'));
   const engine: Engine = {
     ...base,
+    artifacts: createFileArtifactStore(artifactDir, base.ring),
     monotonic: () => performance.now() + paused,
     onAsked: (question) => desk.ask(question),
     ...(settings.random ? { random: settings.random } : {}),
@@ -172,7 +180,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   return {
     get coordinator() { return coordinator; },
     redisUrl,
-    engine, queue, relay, sandbox, origin, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url, keys,
+    engine, queue, relay, sandbox, origin, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url, artifactDir, keys,
     pause: (ms) => { paused += ms; },
     jump: (ms) => { at += ms; },
     ask: async (text, values = []) => (await direct.pool.query(text, values)).rows,
@@ -233,6 +241,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
       await databaseThrough.proxy.close();
       await path?.close();
       await database.drop();
+      await rm(artifactDir, { recursive: true, force: true });
     },
   };
 };

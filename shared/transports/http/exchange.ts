@@ -1,14 +1,18 @@
+import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { KeepAliveAgent } from './agent.ts';
 import { readBody } from './read-body.ts';
 
+/** A body that is read as it is sent; its size is the caller's to announce. */
+export type StreamedBody = () => AsyncGenerator<Buffer>;
+
 export interface HttpRequest {
   method: 'GET' | 'POST';
   url: URL;
   headers: Record<string, string>;
-  body?: string;
+  body?: string | StreamedBody;
   maxBodyBytes: number;
   /** Asked once, synchronously, right before the request is written; false writes nothing. */
   mayStart?: () => boolean;
@@ -30,12 +34,26 @@ const isAlive = (socket: Socket): boolean => !socket.destroyed && socket.writabl
 /** Node's parser errors: bytes came, but they are not HTTP. */
 const isNonsense = (error: NodeJS.ErrnoException): boolean => error.code?.startsWith('HPE_') ?? false;
 
+/** Writes a body as it is read, no faster than it is taken; stops where the request was ended meanwhile. */
+const writeStreamed = async (call: http.ClientRequest, body: StreamedBody, { onEnd, onWritten }: { onEnd: () => void; onWritten: (() => void) | undefined }): Promise<void> => {
+  let held: Buffer | null = null;
+  for await (const piece of body()) {
+    if (call.destroyed) return;
+    // The last piece is held back until it is known to be the last: only with it the request is whole.
+    if (held && !call.write(held)) await Promise.race([once(call, 'drain'), once(call, 'close')]).catch(() => undefined);
+    held = piece;
+  }
+  if (call.destroyed) return;
+  onEnd();
+  call.end(held ?? undefined, onWritten);
+};
+
 /**
- * One request on one socket. Headers and body leave in one write on a connected socket and never before, so it is known
+ * One request on one socket. Headers and body leave in one write (a streamed body piece by piece) on a connected socket and never before, so it is known
  * whether the server can have seen any of it. Redirects are answers like any other.
  *
  * @param limitMs time for the whole exchange, waiting for a socket and reading the body included
- * @throws what `mayStart` throws, and Node's error for headers that cannot be sent; nothing was written then
+ * @throws what `mayStart` throws, what reading a streamed body fails with (its end was never sent then), and Node's error for headers that cannot be sent; nothing was written then
  */
 export const exchange = (pool: KeepAliveAgent, request: HttpRequest, limitMs: number): Promise<HttpOutcome> =>
   new Promise((resolve, reject) => {
@@ -70,8 +88,17 @@ export const exchange = (pool: KeepAliveAgent, request: HttpRequest, limitMs: nu
         reject(error as Error);
         return;
       }
-      reached = 'written';
-      call.end(request.body, request.onWritten);
+      reached = typeof request.body === 'function' ? 'connected' : 'written';
+      if (typeof request.body !== 'function') {
+        call.end(request.body, request.onWritten);
+        return;
+      }
+      // Content-Length promised more until the end leaves, so what the server has before that is no request.
+      writeStreamed(call, request.body, { onEnd: () => { reached = 'written'; }, onWritten: request.onWritten }).catch((error: unknown) => {
+        clearTimeout(timer);
+        reject(error as Error);
+        call.destroy();
+      });
     };
     call.once('socket', (socket) => {
       if (pool.isReady(socket)) {

@@ -1,6 +1,7 @@
 import type { Instant } from '../../domain/words.ts';
 import type { CallOutcome, HttpClient } from './client.ts';
 import { createHttpClient } from './client.ts';
+import type { StreamedBody } from './exchange.ts';
 
 export interface JsonApiSettings {
   /** Origin of the API, with or without a path before its own. */
@@ -14,13 +15,14 @@ export interface JsonApiSettings {
   now: () => Instant;
 }
 
-export interface PostOptions { headers: Record<string, string>; mayStart: () => boolean; onWritten: () => void }
+export interface PostOptions { headers: Record<string, string>; mayStart: () => boolean; onWritten: () => void; /** Instead of the API's own limit. */ limitMs?: number | undefined }
 
 export interface JsonApi {
   readonly timeoutMs: number;
   now: () => Instant;
   url(path: string): URL;
-  post(url: URL, body: string, options: PostOptions): Promise<CallOutcome>;
+  /** A streamed body comes with its size. */
+  post(url: URL, body: string | { bytes: number; pieces: StreamedBody }, options: PostOptions): Promise<CallOutcome>;
   get(url: URL, limits: { limitMs: number; maxBodyBytes: number }): Promise<CallOutcome>;
   close: HttpClient['close'];
 }
@@ -39,10 +41,10 @@ export const createJsonApi = (settings: JsonApiSettings): JsonApi => {
     timeoutMs: settings.timeoutMs,
     now: settings.now,
     url: (path) => new URL(`${base}${path}`),
-    post: (url, body, { headers, mayStart, onWritten }) => client.call({
-      method: 'POST', url, body, maxBodyBytes: MAX_BODY_BYTES, mayStart, onWritten,
-      headers: { ...common, ...headers, 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) },
-    }, settings.timeoutMs),
+    post: (url, body, { headers, mayStart, onWritten, limitMs }) => client.call({
+      method: 'POST', url, body: typeof body === 'string' ? body : body.pieces, maxBodyBytes: MAX_BODY_BYTES, mayStart, onWritten,
+      headers: { ...common, ...headers, 'Content-Type': 'application/json', 'Content-Length': String(typeof body === 'string' ? Buffer.byteLength(body) : body.bytes) },
+    }, limitMs ?? settings.timeoutMs),
     get: (url, { limitMs, maxBodyBytes }) => client.call({ method: 'GET', url, headers: common, maxBodyBytes }, limitMs),
     close: () => client.close(),
   };

@@ -6,6 +6,8 @@ export interface MailFields {
   html: string;
   /** What the message says beside that, under the names it uses. */
   headers: Record<string, string>;
+  /** The files attached, in the message's order; their bytes are not in the text. */
+  files?: { name: string; type: string }[];
 }
 
 type Header = [name: string, value: string];
@@ -56,30 +58,48 @@ const bodyOf = (part: string, type: string): string | null => {
   return valueOf(entity, 'content-transfer-encoding') === 'quoted-printable' ? decodedQuotedPrintable(entity.body) : null;
 };
 
-/** The parts of a multipart/alternative; the line end before a boundary belongs to the boundary. */
-const partsOf = (entity: Entity): string[] | null => {
-  const boundary = /^multipart\/alternative;\s*boundary="([^"]+)"$/.exec(valueOf(entity, 'content-type') ?? '')?.[1];
+/** The parts of a multipart; the line end before a boundary belongs to the boundary. */
+const partsOf = (entity: Entity, kind: 'alternative' | 'mixed' = 'alternative'): string[] | null => {
+  const [, found, boundary] = /^multipart\/(\w+);\s*boundary="([^"]+)"$/.exec(valueOf(entity, 'content-type') ?? '') ?? [];
+  if (found !== kind) return null;
   if (boundary === undefined) return null;
   const [preamble, ...pieces] = `\r\n${entity.body}`.split(`\r\n--${boundary}`);
   if (preamble !== '' || pieces.pop() !== '--\r\n') return null;
   return pieces.every((piece) => piece.startsWith('\r\n')) ? pieces.map((piece) => piece.slice(2)) : null;
 };
 
+/** The file that a part attaches; null where it is none. */
+const fileOf = (part: string): { name: string; type: string } | null => {
+  const entity = entityOf(part);
+  const [, type, name] = /^([\w.+/-]+);\s*name="([^"]+)"$/.exec((entity && valueOf(entity, 'content-type')) ?? '') ?? [];
+  return type !== undefined && name !== undefined && entity?.body === '' && valueOf(entity, 'content-transfer-encoding') === 'base64' ? { name, type } : null;
+};
+
+/** The text and HTML of a message, and what is attached to it. */
+const contentOf = (message: Entity): { parts: string[]; files: NonNullable<MailFields['files']> } | null => {
+  const mixed = partsOf(message, 'mixed');
+  const alternative = mixed ? entityOf(mixed[0] ?? '') : message;
+  const parts = alternative && partsOf(alternative);
+  const files = (mixed ?? []).slice(1).map(fileOf);
+  return parts?.length === 2 && !files.includes(null) ? { parts, files: files as NonNullable<MailFields['files']> } : null;
+};
+
 /**
- * Reads a message as `shared/content/mime.ts` composes it: one text and one HTML part, quoted-printable, UTF-8. Written for
+ * Reads a message as `shared/content/mime.ts` composes it: one text and one HTML part, quoted-printable, UTF-8, and the places of attachments. Written for
  * exactly that form, and not with a mail parser, whose next release could change a byte between two submissions of an attempt.
  *
  * @returns null for a message of any other form
  */
 export const mailFieldsOf = (mime: string): MailFields | null => {
   const message = entityOf(mime);
-  const parts = message ? partsOf(message) : null;
-  if (!message || parts?.length !== 2) return null;
+  const content = message && contentOf(message);
+  if (!message || !content) return null;
+  const { parts, files } = content;
   const from = mailboxOf(valueOf(message, 'from') ?? '');
   const subject = valueOf(message, 'subject');
   const text = bodyOf(parts[0] as string, 'text/plain');
   const html = bodyOf(parts[1] as string, 'text/html');
   if (from === null || subject === null || text === null || html === null) return null;
   const headers = message.headers.filter(([name]) => !NOT_PASSED_ON.has(name.toLowerCase())).map(([name, value]) => [name, decodedWords(value)]);
-  return { from, subject: decodedWords(subject), text, html, headers: Object.fromEntries(headers) as Record<string, string> };
+  return { from, subject: decodedWords(subject), text, html, headers: Object.fromEntries(headers) as Record<string, string>, ...(files.length > 0 ? { files } : {}) };
 };

@@ -4,7 +4,7 @@ import type { SMTPConnectionOptions, SMTPConnectionSendInfo } from 'nodemailer/l
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { SmtpCommand, SmtpReply } from './error-table.ts';
 import { failureReplyOf } from './error-table.ts';
-import { messageStream } from './message-stream.ts';
+import { messageStream, streamedMessage } from './message-stream.ts';
 import type { SmtpTarget } from './url.ts';
 
 /** Why a step of the dialogue did not succeed. The only error that this folder's functions reject with. */
@@ -22,6 +22,9 @@ export class SmtpFailure extends Error {
 
 export interface SmtpEnvelope { from: string; to: string }
 
+/** A message whose size is known and whose bytes are read as it is sent. */
+export interface StreamedMail { size: number; pieces: () => AsyncGenerator<Buffer> }
+
 /** One connection, greeted and logged in, that carries one message after another. */
 export interface SmtpSession {
   isUsable(): boolean;
@@ -30,8 +33,11 @@ export interface SmtpSession {
   /** Whether the last transaction ended cleanly, so that a new one may begin at once. */
   isClean(): boolean;
   messagesCarried(): number;
-  /** Writes MAIL FROM before it returns its promise; calls `onDot` before the end of the data may leave, `onDotWritten` after it left. */
-  deliver(envelope: SmtpEnvelope, message: Buffer, options: { onDot: () => void; onDotWritten?: () => void; signal: AbortSignal }): Promise<SMTPConnectionSendInfo>;
+  /**
+   * Writes MAIL FROM before it returns its promise; calls `onDot` before the end of the data may leave, `onDotWritten` after it left. Rejects with
+   * what reading a streamed message failed with; the connection is ended then, and the server has no whole message.
+   */
+  deliver(envelope: SmtpEnvelope, message: Buffer | StreamedMail, options: { onDot: () => void; onDotWritten?: () => void; signal: AbortSignal }): Promise<SMTPConnectionSendInfo>;
   /** RSET: also proves that the server is still there. */
   reset(signal: AbortSignal): Promise<void>;
   /** Says QUIT and waits for the end of the connection. */
@@ -123,8 +129,14 @@ const sessionOver = (connection: SMTPConnection): SmtpSession => {
     deliver: async ({ from, to }, message, { onDot, onDotWritten, signal }) => {
       clean = false;
       carried += 1;
-      const envelope = { from, to: [to], size: message.length, use8BitMime: message.some((byte) => byte > 0x7f) };
-      const stream = messageStream(message, onDot);
+      const whole = Buffer.isBuffer(message);
+      const envelope = { from, to: [to], size: whole ? message.length : message.size, use8BitMime: whole && message.some((byte) => byte > 0x7f) };
+      let broken: { by: unknown } | null = null;
+      const onBroken = (by: unknown) => {
+        broken = { by };
+        connection.close();
+      };
+      const stream = whole ? messageStream(message, onDot) : streamedMessage(message.pieces(), { onEndReleased: onDot, onBroken });
       const socket = connection._socket as Socket | null | false;
       // the library takes its stream off the socket once it has written the dot, and also when the connection breaks
       const onUnpipe = () => {
@@ -139,9 +151,11 @@ const sessionOver = (connection: SMTPConnection): SmtpSession => {
       } catch (failure) {
         // an early reply may have come while the message was still flowing: what follows would be read as part of it
         if (stream.readableDidRead) connection.close();
+        if (broken) throw (broken as { by: unknown }).by;
         throw failure;
       } finally {
         if (socket) socket.off('unpipe', onUnpipe);
+        if (!whole) stream.destroy();
         usedAt = performance.now();
       }
     },

@@ -1,6 +1,7 @@
 import type { SMTPConnectionSendInfo } from 'nodemailer/lib/smtp-connection';
 import type { RawAnswer, SubmitResult } from '../../domain/provider-answers.ts';
 import { faultPoint } from '../../telemetry/fault-points.ts';
+import { BrokenAttachment, mailPieces, mailSize } from '../mail-body.ts';
 import type { SubmitRequest } from '../transport.ts';
 import type { SmtpCommand, SmtpReply } from './error-table.ts';
 import { failureReplyOf, meaningOfReply } from './error-table.ts';
@@ -63,11 +64,11 @@ export const messageIdOf = (mime: string): string | null => {
   return /^message-id:[ \t]*(<[^\r\n<>]+>)/im.exec(header)?.[1] ?? null;
 };
 
-/** One MAIL/RCPT/DATA transaction on a pooled connection, within `timeoutMs` as a whole; never repeated here. */
-export const submit = async (pool: SmtpPool, { attemptKey, message, mayStart }: SubmitRequest, timeoutMs: number): Promise<SubmitResult> => {
+/** One MAIL/RCPT/DATA transaction on a pooled connection, within `timeoutMs` (or the request's own limit) as a whole; never repeated here. */
+export const submit = async (pool: SmtpPool, { attemptKey, message, mayStart, openArtifact, limitMs }: SubmitRequest, timeoutMs: number): Promise<SubmitResult> => {
   if (message.channel !== 'email') throw new Error('smtp carries email only');
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(), timeoutMs);
+  const timer = setTimeout(() => limit.abort(), limitMs ?? timeoutMs);
   let progress: Progress = 'connecting';
   try {
     const session = await pool.acquire(limit.signal);
@@ -76,7 +77,7 @@ export const submit = async (pool: SmtpPool, { attemptKey, message, mayStart }: 
       if (!mayStart()) return { kind: 'abandoned', reason: 'start_too_late' };
       const info = await session.deliver(
         { from: addressOf(message.from), to: addressOf(message.to) },
-        Buffer.from(message.mime, 'utf8'),
+        message.attachments ? { size: mailSize(message), pieces: () => mailPieces(message, openArtifact) } : Buffer.from(message.mime, 'utf8'),
         { onDot: () => { progress = 'dot'; }, onDotWritten: () => faultPoint('bytes-sent'), signal: limit.signal },
       );
       return resultOfDelivery(info, progress, messageIdOf(message.mime) ?? attemptKey);
@@ -84,6 +85,7 @@ export const submit = async (pool: SmtpPool, { attemptKey, message, mayStart }: 
       pool.release(session);
     }
   } catch (error) {
+    if (error instanceof BrokenAttachment) return { kind: 'unsendable', reason: error.reason };
     if (error instanceof SmtpFailure) return resultOfFailure(error, progress);
     throw error;
   } finally {
