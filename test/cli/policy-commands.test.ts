@@ -162,7 +162,7 @@ describe('policy activate', () => {
 
   it('refuses what does not exist, and says what there is', async () => {
     expect(await activate(9)).toMatchObject({ code: 1, err: expect.stringContaining(`${PURPOSE} has no version 9; it has 1, 2`) });
-    expect(await tocsin(['policy', 'activate', 'nonsense', '1', '--reason', 'checked'])).toMatchObject({ code: 1, err: expect.stringMatching(/no purpose nonsense; there are game-support-routine, game-support-urgent/) });
+    expect(await tocsin(['policy', 'activate', 'nonsense', '1', '--reason', 'checked'])).toMatchObject({ code: 1, err: expect.stringMatching(/no purpose nonsense; there are account-report, game-support-routine, game-support-urgent/) });
   });
 
   it('refuses what does not lint, with its faults, and publishes nothing of it', async () => {
