@@ -35,10 +35,13 @@ const startRedis = async (): Promise<{ url: string; pid: number }> => {
   return { url: redis.url, pid };
 };
 
+/** For all contenders at once: each queue and worker of the baseline has a pool of its own, as BullMQ makes it. */
+const ROOM = 'max_connections=300';
+
 /** Starts the servers. Postgres is the embedded one as the product starts it, with every flush to disk. */
-export const openGround = async (folder: string, backend: BackendName, extraOptions?: string[]): Promise<Ground> => {
+export const openGround = async (folder: string, backend: BackendName, modules: string[] = []): Promise<Ground> => {
   const dataDir = join(folder, `postgres-${backend}`);
-  const postgres = await startEmbeddedPostgres({ dataDir, log: () => undefined, ...(extraOptions === undefined ? {} : { extraOptions }) });
+  const postgres = await startEmbeddedPostgres({ dataDir, log: () => undefined, extraOptions: [ROOM, ...modules] });
   atTheEnd(() => postgres.stop());
   const admin = new pg.Pool({ connectionString: postgres.url, max: 2 });
   admin.on('error', () => undefined);

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Contender } from './contender.ts';
+import { drive } from './drive.ts';
 import { fourSmallTransactions, rawQueue, sandboxAlone } from './floors.ts';
 import { openGround } from './ground.ts';
 import type { BackendName } from './ground.ts';
@@ -17,6 +18,8 @@ export interface RoundsSettings { backend: BackendName; folder: string; tree: st
 export interface Floors { fourSmallPerS: number; queueJobsPerS: number; sandboxCallsPerS: number; append: { productMs: number; floorMs: number } }
 export interface Round { throughput: Record<string, Throughput>; latency: Record<string, Latency>; floors: Floors }
 
+/** Workflows after the start: every connection is used once. */
+const FIRST = 60;
 const SHAPES = ['services', 'standalone', 'two', 'one'] as const;
 const isProduct = (contender: Contender): boolean => contender.name.startsWith('product');
 
@@ -52,6 +55,8 @@ export const runRounds = async ({ backend, folder, tree, rounds, sizes, shapes, 
     say(`${backend}: starting ${shape}`);
     const common = { ground, sandbox, folder, tree, redisNumber: index + 1 };
     const contender = shape === 'services' || shape === 'standalone' ? await startProduct({ ...common, policyDir, shape }) : await startBaseline({ ...common, shape });
+    // Frozen while it still connects, it would be thrown out by the server.
+    await drive(contender, { clocks: 'load', total: FIRST, cap: FIRST, width: FIRST });
     contender.freeze();
     contenders.push(contender);
   }
