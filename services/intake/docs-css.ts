@@ -1,6 +1,7 @@
 /** Beside the style of the pages, whose colours it uses. */
 export const DOCS_CSS = `
 .docs main, .docs .top a { max-width: 60rem; }
+.docs main { overflow-wrap: anywhere; }
 .docs nav ul { list-style: none; margin: 0; padding: 0; columns: 20rem; column-gap: 1.5rem; }
 .docs nav li { break-inside: avoid; padding: .1875rem 0; overflow-wrap: anywhere; }
 .docs section.call { margin: 1.25rem 0; scroll-margin-top: 1rem; }

@@ -13,7 +13,7 @@ const COPIED = ['shared', 'services', 'prisma', 'policies', 'templates', 'bin', 
 export const PLANTS: readonly Mutant[] = [
   {
     number: 1, name: 'append-without-version-check',
-    patches: [{ file: 'shared/ledger/append-group.ts', find: ' WHERE s.event_id = i.event_id AND s.version = i.expected', put: ' WHERE s.event_id = i.event_id' }],
+    patches: [{ file: 'shared/ledger/append-group.ts', find: ' AND s.version = i.expected', put: '' }],
   },
   ...MUTANTS.filter((mutant) => mutant.number === 3),
 ];

@@ -83,12 +83,13 @@ describe('the terms of policies and templates', () => {
     append(URGENT, 'supplies: [category]\nsecrets: { message: [email] }\n');
     edit(URGENT, '  US:\n', '  US:\n    quiet_hours: { sms: { from: "21:00", to: "08:00", time_zone: recipient } }\n');
     append(`${SMS}/template.yaml`, 'segments: 3\nlink_hosts: [www.example.com]\nstates: { action: open the ticket, expiry: 15m }\n');
-    const [plain, urgent] = loadPolicies(folders().policyDir);
+    const policies = loadPolicies(folders().policyDir);
+    const [plain, urgent] = ['game-support-routine', 'game-support-urgent'].map((purpose) => policies.find((policy) => policy.purpose === purpose));
     expect(urgent).toMatchObject({ supplies: ['category'], secretChannels: { message: ['email'] }, regions: { US: { quietHours: { sms: { from: '21:00', to: '08:00', timeZone: 'recipient' } } } } });
     expect(Object.keys(plain ?? {})).not.toEqual(expect.arrayContaining(['supplies']));
     const templates = loadTemplates(folders().templateDir);
-    expect(templates.find(({ channel }) => channel === 'sms')?.terms).toEqual({ segments: { en: 3, de: 3 }, linkHosts: ['www.example.com'], states: { action: 'open the ticket', expiryMs: 900_000 } });
-    expect(templates.find(({ channel }) => channel === 'email')).not.toHaveProperty('terms');
+    expect(templates.find(({ name }) => name === 'game-support-urgent-sms')?.terms).toEqual({ segments: { en: 3, de: 3 }, linkHosts: ['www.example.com'], states: { action: 'open the ticket', expiryMs: 900_000 } });
+    expect(templates.find(({ name }) => name === 'game-support-urgent-email')).not.toHaveProperty('terms');
   });
 
   it('that fit are not objected to', () => {

@@ -9,7 +9,7 @@ const { values } = parseArgs({ options: { url: { type: 'string' }, seed: { type:
 if (values.url === undefined) throw new Error('--url of an empty database');
 
 await migrate(values.url);
-const db = openDatabase({ url: values.url, poolSize: 16 });
+const db = openDatabase({ url: values.url, poolSize: 32 });
 const result = await runRounds({
   db, from: Number(values.seed), runs: Number(values.runs), only: values.only as RoundName | undefined, onRun: () => { process.stderr.write('.'); },
 });

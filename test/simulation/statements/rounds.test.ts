@@ -7,7 +7,7 @@ import { ROUNDS, runRounds } from './rounds.ts';
 
 const withDatabase = async <Value>(use: (db: Database) => Promise<Value>): Promise<Value> => {
   const database = await createTestDatabase();
-  const db = openDatabase({ url: database.url, poolSize: 16 });
+  const db = openDatabase({ url: database.url, poolSize: 32 });
   try {
     return await use(db);
   } finally {
