@@ -142,8 +142,10 @@ export const submissionStart = (attempt: AttemptState): Instant | null => attemp
 /** Submitted or unknown, with the possibility that more is heard of it. */
 export const isReconciling = (attempt: AttemptState): boolean =>
   (attempt.state === 'submitted' || attempt.state === 'submitted_unknown') && attempt.settledAt === null;
+/** Whether that attempt ended as work for an operator. */
+export const isDeadLetter = (attempt: AttemptState): boolean => attempt.state === 'dead_lettered' || attempt.state === 'render_failed';
 /** Whether work on that attempt stopped for want of an operator: it has, or had, a dead letter. */
-export const awaitsOperator = (attempt: AttemptState): boolean => attempt.state === 'dead_lettered' || attempt.state === 'render_failed' || attempt.held;
+export const awaitsOperator = (attempt: AttemptState): boolean => isDeadLetter(attempt) || attempt.held;
 /** Where asking the provider can bring news: by its id once it is known, by our own reference while it is not. */
 export const canBeRead = (attempt: AttemptState): boolean =>
   isReconciling(attempt) && (attempt.state === 'submitted' ? attempt.statusByPoll : attempt.canLookUp);

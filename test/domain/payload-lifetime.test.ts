@@ -4,6 +4,7 @@ import { nextDecideAt } from '../../shared/domain/lifecycle.ts';
 import { destructionAt, hasOpenDeadLetter, submissionsEndAt } from '../../shared/domain/payload-lifetime.ts';
 import type { PayloadTerms } from '../../shared/domain/policy.ts';
 import { retryRefusal } from '../../shared/domain/retry.ts';
+import type { AttemptState } from '../../shared/domain/state.ts';
 import { RECONCILING, examplePolicy } from './policies.ts';
 import type { PolicyChange } from './policies.ts';
 import type { World, WorldOptions } from './world.ts';
@@ -211,6 +212,11 @@ describe('addresses wait for an open dead letter', () => {
     const world = dead();
     expect(hasOpenDeadLetter(world.state)).toBe(true);
     expect(destructionAt(world.state, 'addresses')).toBe(world.state.expiresAt + DAY);
+  });
+  it('also where it had been held before it ended so, but not for one that is merely held', () => {
+    const { state } = dead();
+    const held = (change: Partial<AttemptState>) => ({ ...state, attempts: state.attempts.map((attempt) => ({ ...attempt, held: true, ...change })) });
+    expect([hasOpenDeadLetter(held({})), hasOpenDeadLetter(held({ state: 'submitted_unknown' }))]).toEqual([true, false]);
   });
   it('also where a message could not be rendered', () => {
     const world = opened({}, smsOnly, { render: () => ({ ok: false, reason: 'render_error' }) });
