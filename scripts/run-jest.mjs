@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const WHOLE_DEPLOYMENTS = ['test/chaos/chaos.test.ts', 'test/process/', 'test/races/', 'test/simulation/many-workflows.test.ts', 'test/faults/lost-lock.test.ts'];
+const WHOLE_DEPLOYMENTS = ['test/chaos/chaos.test.ts', 'test/process/crash-audit.test.ts', 'test/process/fleet-audit.test.ts', 'test/process/embedded-postgres.test.ts', 'test/races/', 'test/simulation/many-workflows.test.ts', 'test/faults/lost-lock.test.ts'];
 const PASSED_ON = /^--(ci|json|verbose|silent|forceExit|logHeapUsage|outputFile=.*)$/;
 const COUNTS = ['numTotalTests', 'numPassedTests', 'numFailedTests', 'numPendingTests', 'numTodoTests', 'numTotalTestSuites', 'numPassedTestSuites', 'numFailedTestSuites', 'numRuntimeErrorTestSuites'];
 
