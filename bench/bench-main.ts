@@ -88,8 +88,7 @@ const bench = async (argv: string[]): Promise<number> => {
 
 const argv = process.argv.slice(2);
 if (argv.includes('--history')) {
-  const path: string = './history/history-main.ts';
-  const { runHistory } = await import(path) as { runHistory: (args: string[]) => Promise<number> };
-  await runCommand(() => runHistory(argv.filter((one) => one !== '--history')), cleanUp);
+  const { historyMain } = await import('./history/history-main.ts');
+  await runCommand(() => historyMain(argv.filter((one) => one !== '--history')), cleanUp);
 } else await runCommand(() => bench(argv), cleanUp);
 process.exit();
