@@ -33,23 +33,34 @@ export const dumpOf = async (ask: Ask): Promise<Map<string, string>> => {
   return dump;
 };
 
-/** Everything that a Redis database holds, keys and values, serialised as it would be written to disk. */
-export const redisHeap = async (url: string): Promise<string> => {
-  const redis = new Redis(url);
-  try {
-    const keys = await redis.keys('*');
-    const values = await Promise.all(keys.map(async (key) => {
-      switch (await redis.type(key)) {
-        case 'hash': return JSON.stringify(await redis.hgetall(key));
-        case 'list': return JSON.stringify(await redis.lrange(key, 0, -1));
-        case 'zset': return JSON.stringify(await redis.zrange(key, '0', '-1'));
-        case 'set': return JSON.stringify(await redis.smembers(key));
-        case 'stream': return JSON.stringify(await redis.xrange(key, '-', '+'));
-        default: return String(await redis.get(key));
-      }
-    }));
-    return keys.map((key, index) => `${key} ${values[index] ?? ''}`).join('\n');
-  } finally {
-    redis.disconnect();
+/** Each server that a Redis URL speaks of, all those of a cluster. */
+const serversOf = (url: string): string[] => {
+  const nodes = /^redis\+cluster:\/\/([^/]+)/.exec(url)?.[1];
+  return nodes === undefined ? [url] : nodes.slice(nodes.lastIndexOf('@') + 1).split(',').map((node) => `redis://${node}`);
+};
+
+const valueOf = async (redis: Redis, key: string): Promise<string> => {
+  switch (await redis.type(key)) {
+    case 'hash': return JSON.stringify(await redis.hgetall(key));
+    case 'list': return JSON.stringify(await redis.lrange(key, 0, -1));
+    case 'zset': return JSON.stringify(await redis.zrange(key, '0', '-1'));
+    case 'set': return JSON.stringify(await redis.smembers(key));
+    case 'stream': return JSON.stringify(await redis.xrange(key, '-', '+'));
+    default: return String(await redis.get(key));
   }
+};
+
+/** Everything that a Redis database, or a cluster, holds: keys and values. */
+export const redisHeap = async (url: string): Promise<string> => {
+  const heaps: string[] = [];
+  for (const server of serversOf(url)) {
+    const redis = new Redis(server);
+    try {
+      const keys = await redis.keys('*');
+      heaps.push(...await Promise.all(keys.map(async (key) => `${key} ${await valueOf(redis, key)}`)));
+    } finally {
+      redis.disconnect();
+    }
+  }
+  return heaps.join('\n');
 };
