@@ -6,7 +6,7 @@ import type { PreconditionConfig } from './precondition-config.ts';
 import { readPreconditionConfig } from './precondition-config.ts';
 
 /** The adapter that carries each channel. */
-export interface TransportNames { sms: 'twilio' | 'sinch'; email: 'smtp' | 'resend' }
+export interface TransportNames { sms: 'twilio' | 'sinch'; email: 'smtp' | 'resend'; /** Delivery reports are read, see BOUNCE_MAILDIR. */ mailReports: boolean }
 
 /** What every service that decides or sends needs to know. */
 export interface EngineConfig {
@@ -33,8 +33,8 @@ const shipped = (folder: string): string => fileURLToPath(new URL(`../../${folde
 
 /** Reads which adapters are chosen. @throws ConfigurationError. */
 export const readTransportNames = (env: Environment): TransportNames => {
-  const read = readVariables(env, ['SMS_TRANSPORT', 'EMAIL_TRANSPORT']);
-  return { sms: read.SMS_TRANSPORT, email: read.EMAIL_TRANSPORT };
+  const read = readVariables(env, ['SMS_TRANSPORT', 'EMAIL_TRANSPORT', 'BOUNCE_MAILDIR']);
+  return { sms: read.SMS_TRANSPORT, email: read.EMAIL_TRANSPORT, mailReports: read.EMAIL_TRANSPORT === 'smtp' && read.BOUNCE_MAILDIR !== undefined };
 };
 
 /** The chosen SMS provider's sender; another provider's need not be set. */

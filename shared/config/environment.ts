@@ -54,6 +54,7 @@ export const VARIABLES = {
   SMTP_URL: z.string().regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// URL'),
   RESEND_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).default('https://api.resend.com'),
   RESEND_API_KEY: z.string().min(1),
+  BOUNCE_MAILDIR: z.string().min(1).optional(),
   MAIL_FROM: z.string().regex(/@/, 'must be an address'),
   PROVIDER_TIMEOUT_MS: whole(500).default(10_000),
   SUBMIT_START_WITHIN_MS: whole(100).default(2_000),

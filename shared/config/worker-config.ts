@@ -45,13 +45,16 @@ export interface CoordinatorConfig {
   pollConcurrency: number;
   /** Most status reads of each provider in any second, all coordinators together. */
   pollsPerSecond: { twilio: number; sinch: number; resend: number };
+  /** The Maildir that delivery reports come to; undefined where none is read. */
+  bounceMaildir: string | undefined;
 }
 
-/** Reads how many status reads a coordinator makes, at once and in a second. @throws ConfigurationError. */
+/** Reads how many status reads a coordinator makes, at once and in a second, and where delivery reports come to. @throws ConfigurationError. */
 export const readCoordinatorConfig = (env: Environment): CoordinatorConfig => {
-  const read = readVariables(env, ['POLL_CONCURRENCY', 'TWILIO_POLLS_PER_SECOND', 'SINCH_POLLS_PER_SECOND', 'RESEND_POLLS_PER_SECOND']);
+  const read = readVariables(env, ['POLL_CONCURRENCY', 'TWILIO_POLLS_PER_SECOND', 'SINCH_POLLS_PER_SECOND', 'RESEND_POLLS_PER_SECOND', 'BOUNCE_MAILDIR']);
   return {
     pollConcurrency: read.POLL_CONCURRENCY,
     pollsPerSecond: { twilio: read.TWILIO_POLLS_PER_SECOND, sinch: read.SINCH_POLLS_PER_SECOND, resend: read.RESEND_POLLS_PER_SECOND },
+    bounceMaildir: readTransportNames(env).mailReports ? read.BOUNCE_MAILDIR : undefined,
   };
 };

@@ -25,7 +25,8 @@ export type Command =
   | { kind: 'start_submission'; attempt: AttemptKey }
   | { kind: 'refuse_to_submit'; attempt: AttemptKey; reason: SubmitRefusal }
   | { kind: 'record_submission'; attempt: AttemptKey; submission: number; result: SubmitResult }
-  | { kind: 'record_status'; attempt: AttemptKey; reading: StatusReading }
+  /** `source` where it was not asked for but came by itself. */
+  | { kind: 'record_status'; attempt: AttemptKey; reading: StatusReading; source?: 'mailbox' }
   | { kind: 'record_look_up'; attempt: AttemptKey; result: LookUpResult }
   /** What the origin system said to the question that is waited for until `askedUntil`. */
   | { kind: 'record_precondition'; answer: PreconditionAnswer; askedUntil: number; fault?: PreconditionFault | undefined }
@@ -73,7 +74,7 @@ const decideRules = (command: Command, state: NotificationState, input: Decision
       noteOptOut(work, command.attempt, command.result);
       break;
     case 'record_status':
-      recordStatus(work, command.attempt, command.reading);
+      recordStatus(work, command.attempt, command.reading, command.source);
       noteOptOut(work, command.attempt, command.reading);
       break;
     case 'record_look_up':

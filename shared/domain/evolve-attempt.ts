@@ -52,6 +52,7 @@ export const plannedAttempt = (at: Instant, t: Extract<Transition, { kind: 'Atte
     key: d.attempt, step: d.step, channel: d.channel, sequence: d.sequence, origin: d.origin, provider: d.provider,
     state: rendered ? 'planned' : 'render_failed',
     statusByPoll: rendered && t.details.status_by_poll, canLookUp: rendered && t.details.can_look_up,
+    ...(rendered && t.details.reports_by_mail ? { reportsByMail: true } : {}),
     // Entries from before these were recorded promise nothing of a provider.
     reconcile: (rendered ? t.details.reconcile : null) ?? 'none', replayWithinMs: (rendered ? t.details.replay_within_ms : null) ?? null,
     visibleAfterMs: (rendered ? t.details.visible_after_ms : null) ?? null,
@@ -122,7 +123,7 @@ export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTran
         submittedAt: submissionStart(attempt), reason: 'adopted', evidence: { outcome: t.details.outcome, at, source: 'look_up' },
       };
     case 'StatusObserved': return {
-      ...(t.details.source === 'submit' ? {} : read(attempt, at, t.details.next_poll_at, false)), absentLookUps: absences(attempt, at, t.details),
+      ...(t.details.source === 'submit' || t.details.source === 'mailbox' ? {} : read(attempt, at, t.details.next_poll_at, false)), absentLookUps: absences(attempt, at, t.details),
       ...(t.details.counts ? { evidence: { outcome: higher(attempt.evidence?.outcome, t.details.outcome), at, source: t.details.source } } : {}),
     };
     case 'StatusReadFailed': return read(attempt, at, t.details.next_poll_at, true);

@@ -7,12 +7,12 @@ import { nextPollAfterFailure } from './clocks.ts';
 import { clockOf, scheduled } from './polling.ts';
 import type { ReasonCode } from './reasons.ts';
 
-type Source = 'poll' | 'look_up';
+type Source = 'poll' | 'look_up' | 'mailbox';
 
 const observed = (work: Work, attempt: AttemptState, seen: { source: Source; outcome: Outcome | 'not_found' | 'several'; reason: ReasonCode | null; counts: boolean }): void =>
-  work.emit({ kind: 'StatusObserved', details: { attempt: attempt.key, ...seen, next_poll_at: scheduled(work, attempt) } });
+  work.emit({ kind: 'StatusObserved', details: { attempt: attempt.key, ...seen, next_poll_at: seen.source === 'mailbox' ? attempt.nextPollAt : scheduled(work, attempt) } });
 
-const readFailed = (work: Work, attempt: AttemptState, source: Source, failure: { reason: ReasonCode; retryAfterMs: number | null }): void => {
+const readFailed = (work: Work, attempt: AttemptState, source: 'poll' | 'look_up', failure: { reason: ReasonCode; retryAfterMs: number | null }): void => {
   const next = canBeRead(attempt) ? nextPollAfterFailure(clockOf(work, attempt), failure.retryAfterMs) : null;
   work.emit({ kind: 'StatusReadFailed', details: { attempt: attempt.key, source, reason: failure.reason, next_poll_at: next } });
 };
@@ -34,17 +34,17 @@ const heard = (work: Work, attempt: AttemptState, source: Source, seen: { outcom
 };
 
 /**
- * Records one status read by the provider's id. A failed read is no evidence; a 404 is *not yet visible*, never a failure. Only an
+ * Records one status read by the provider's id, or reported by mail. A failed read is no evidence; a 404 is *not yet visible*, never a failure. Only an
  * explicit later bounce corrects a delivery, as an entry that triggers nothing.
  */
-export const recordStatus = (work: Work, key: AttemptKey, reading: StatusReading): void => {
+export const recordStatus = (work: Work, key: AttemptKey, reading: StatusReading, source: 'poll' | 'mailbox' = 'poll'): void => {
   const attempt = work.attempt(key);
   switch (reading.kind) {
     case 'observed':
       if (attempt.state === 'delivered' && reading.outcome === 'undelivered' && reading.laterBounce === true) {
-        return work.emit({ kind: 'DeliveryCorrected', details: { attempt: key, source: 'poll', reason: reading.reason ?? 'carrier_failed' } });
+        return work.emit({ kind: 'DeliveryCorrected', details: { attempt: key, source, reason: reading.reason ?? 'carrier_failed' } });
       }
-      return heard(work, attempt, 'poll', reading);
+      return heard(work, attempt, source, reading);
     case 'not_found': return observed(work, attempt, { source: 'poll', outcome: 'not_found', reason: 'not_yet_visible', counts: isReconciling(attempt) });
     case 'read_failed': return readFailed(work, attempt, 'poll', reading);
   }

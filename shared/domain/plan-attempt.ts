@@ -11,9 +11,10 @@ const laterSteps = (work: Work, index: number): PolicyStep[] =>
   (work.state.strategy === 'all' ? [] : work.input.policy.steps.filter(({ channel }, at) => at > index && work.state.steps[at]?.phase === 'waiting' && work.input.eligibility(channel) === null));
 
 /** What its provider can do for an attempt, fixed with it: another carrier later alters nothing of what was planned. */
-const bound = ({ statusByPoll, reconcile, dedup, replayWithinMs, visibleAfterMs }: Capabilities) => ({
+const bound = ({ statusByPoll, reconcile, dedup, replayWithinMs, visibleAfterMs, reportsByMail }: Capabilities) => ({
   status_by_poll: statusByPoll, can_look_up: reconcile === 'reference' || reconcile === 'heuristic', reconcile,
   replay_within_ms: dedup === 'replay' ? replayWithinMs ?? null : null, visible_after_ms: reconcile === 'reference' ? visibleAfterMs ?? null : null,
+  ...(reportsByMail ? { reports_by_mail: reportsByMail } : {}),
 });
 
 /**

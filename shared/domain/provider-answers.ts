@@ -52,4 +52,6 @@ export interface Capabilities {
   evidence: 'handset' | 'carrier' | 'mta' | 'none';
   /** Whether the status of an accepted message can be read by polling. */
   statusByPoll: boolean;
+  /** Reports of what became of an accepted message come by mail, to a mailbox that is read here. */
+  reportsByMail?: true;
 }

@@ -12,7 +12,7 @@ export interface StepState {
 }
 
 /** The newest evidence about an attempt; a failed read is none. */
-export interface Evidence { outcome: Outcome; at: Instant; source: 'submit' | 'poll' | 'look_up' }
+export interface Evidence { outcome: Outcome; at: Instant; source: 'submit' | 'poll' | 'look_up' | 'mailbox' }
 
 /** A submission of which nobody can tell whether it was processed. */
 export interface UnknownSubmission { submission: number; startedAt: Instant; bookedAt: Instant; reason: ReasonCode }
@@ -27,6 +27,8 @@ export interface AttemptState {
   provider: ProviderName;
   /** Whether anything more can be heard after acceptance. */
   statusByPoll: boolean;
+  /** Whether a report about it may still come by mail; absent where none is read. */
+  reportsByMail?: true;
   /** Whether an unknown submission can be looked for. */
   canLookUp: boolean;
   /** What the provider it was planned for permits where the outcome is unknown; another carrier later changes nothing of it. */

@@ -53,7 +53,7 @@ const accepted = (work: Work, attempt: AttemptState, submission: number, provide
     kind: 'SubmissionAccepted',
     details: {
       attempt: attempt.key, submission, provider_message_id: providerMessageId,
-      outcome: attempt.statusByPoll ? 'pending' : 'accepted', next_poll_at: next, final: !attempt.statusByPoll,
+      outcome: attempt.statusByPoll ? 'pending' : 'accepted', next_poll_at: next, final: !attempt.statusByPoll && !attempt.reportsByMail,
     },
   });
 };

@@ -47,6 +47,8 @@ export type Transition =
     step: number; channel: Channel; sequence: number; origin: 'policy' | 'operator'; provider: ProviderName; status_by_poll: boolean;
     can_look_up: boolean; template: string; template_version: number; render_hash: string; starts_at: Instant; decision_deadline_at: Instant;
     content?: ContentSnapshot; reconcile?: Capabilities['reconcile']; replay_within_ms?: number | null; visible_after_ms?: number | null;
+    /** Absent where no report can come by mail. */
+    reports_by_mail?: true;
   }>
   | About<'AttemptRenderFailed', {
     step: number; channel: Channel; sequence: number; origin: 'policy' | 'operator'; provider: ProviderName; template: string;
@@ -74,16 +76,16 @@ export type Transition =
   | About<'ResubmissionWithdrawn', { reason: ReasonCode; hold: boolean; next_poll_at: Instant | null }>
   | About<'AttemptAdopted', { provider_message_id: string; outcome: Outcome; next_poll_at: Instant | null }>
   | About<'StatusObserved', {
-    source: 'submit' | 'poll' | 'look_up'; outcome: Outcome | 'not_found' | 'several'; reason: ReasonCode | null; counts: boolean; next_poll_at: Instant | null;
+    source: 'submit' | 'poll' | 'look_up' | 'mailbox'; outcome: Outcome | 'not_found' | 'several'; reason: ReasonCode | null; counts: boolean; next_poll_at: Instant | null;
   }>
   | About<'StatusReadFailed', { source: 'poll' | 'look_up'; reason: ReasonCode; next_poll_at: Instant | null }>
   | About<'LookRequested', { until: Instant }>
-  | About<'AttemptDelivered', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode | null }>
-  | About<'AttemptUndelivered', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode }>
-  | About<'AttemptRejected', { source: 'submit' | 'poll' | 'look_up'; reason: ReasonCode }>
+  | About<'AttemptDelivered', { source: 'submit' | 'poll' | 'look_up' | 'mailbox'; reason: ReasonCode | null }>
+  | About<'AttemptUndelivered', { source: 'submit' | 'poll' | 'look_up' | 'mailbox'; reason: ReasonCode }>
+  | About<'AttemptRejected', { source: 'submit' | 'poll' | 'look_up' | 'mailbox'; reason: ReasonCode }>
   /** `eligibility`: nobody was asked; its channel was barred before anything of it was sent. */
-  | About<'AttemptSuppressed', { source: 'submit' | 'poll' | 'look_up' | 'eligibility'; reason: ReasonCode }>
-  | About<'DeliveryCorrected', { source: 'poll' | 'look_up'; reason: ReasonCode }>
+  | About<'AttemptSuppressed', { source: 'submit' | 'poll' | 'look_up' | 'mailbox' | 'eligibility'; reason: ReasonCode }>
+  | About<'DeliveryCorrected', { source: 'poll' | 'look_up' | 'mailbox'; reason: ReasonCode }>
   | About<'OperatorRetried', { means: RetryMeans; reason: string; even_if_delivered: boolean; accept_duplicate: boolean }>
   | About<'DeadlinePassed', { class: 'pending' | 'accepted' | 'unknown' | 'failed' }>
   | About<'ReconciliationEnded', { reason: ReasonCode }>

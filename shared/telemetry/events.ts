@@ -11,6 +11,7 @@ export const EVENTS = {
   sweepFailed: 'sweep.failed',
   decisionFailed: 'decision.failed',
   pollFailed: 'poll.failed',
+  reportRead: 'report.read',
   originFailed: 'origin.failed',
   rescued: 'engine.rescued',
   providerOpened: 'provider.opened',

@@ -15,11 +15,15 @@ export const PROVIDERS: { readonly [Name in ProviderName]: Carrier & { name: Nam
   resend: { name: 'resend', capabilities: { dedup: 'replay', replayWithinMs: RESEND_KEY_LIFE_MS, reconcile: 'replay', evidence: 'mta', statusByPoll: true } },
 };
 
+/** A mail server whose delivery reports are read: accepted is not the last that is heard, though silence never becomes *delivered*. */
+const SMTP_WITH_REPORTS: Carrier = { name: 'smtp', capabilities: { ...PROVIDERS.smtp.capabilities, reportsByMail: true } };
+
 /** Which adapter carries each channel in this deployment. */
-export interface TransportChoice { sms: 'twilio' | 'sinch'; email: 'smtp' | 'resend' }
+export interface TransportChoice { sms: 'twilio' | 'sinch'; email: 'smtp' | 'resend'; /** The mailbox that delivery reports go to is read. */ mailReports?: boolean }
 
 /** What the chosen adapters declare, known without opening them: the decider needs it where nothing is sent. */
-export const carriersFor = ({ sms, email }: TransportChoice): Record<Channel, Carrier> => ({ sms: PROVIDERS[sms], email: PROVIDERS[email] });
+export const carriersFor = ({ sms, email, mailReports }: TransportChoice): Record<Channel, Carrier> =>
+  ({ sms: PROVIDERS[sms], email: email === 'smtp' && mailReports ? SMTP_WITH_REPORTS : PROVIDERS[email] });
 
 /** The carriers of a deployment that chooses nothing. */
 export const CARRIERS: Record<Channel, Carrier> = carriersFor({ sms: 'twilio', email: 'smtp' });

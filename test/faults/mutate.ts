@@ -66,7 +66,7 @@ const verdictOf = (report: JestReport | null, said: string): Verdict => {
 export const runFault = async (tree: string, { fault, file }: Pick<Row, 'fault' | 'file'>, backend: string): Promise<Verdict> => {
   const report = join(tree, `fault-${fault}.json`);
   rmSync(report, { force: true });
-  const said = await runJest(tree, [file, '-t', `on ${backend} fault ${fault}:`, '--json', '--outputFile', report, '--forceExit', '--workerThreads=false', '--runInBand']);
+  const said = await runJest(tree, [file, '-t', `on (${backend}|either backend) fault ${fault}:`, '--json', '--outputFile', report, '--forceExit', '--workerThreads=false', '--runInBand']);
   let read: JestReport | null = null;
   try {
     read = JSON.parse(readFileSync(report, 'utf8')) as JestReport;

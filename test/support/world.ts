@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createFileArtifactStore } from '../../shared/content/artifacts/file-artifact-store.ts';
@@ -73,6 +73,8 @@ export interface World {
   /** Asks the database directly, as its owner. */
   ask: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
   databaseUrl: string;
+  /** A Maildir that delivery reports are read from, where the transports say that they are. */
+  mailbox: string;
   /** Where the bytes of artifacts lie. */
   artifactDir: string;
   /** The key ring, as a command line would be given it. */
@@ -113,6 +115,8 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     ...(settings.templates ? { templates: settings.templates } : {}), ...(settings.log ? { log: settings.log } : {}), onEnqueued: () => relay.wake(),
   });
   const artifactDir = await mkdtemp(join(tmpdir(), 'world-artifacts-'));
+  const mailbox = await mkdtemp(join(tmpdir(), 'world-mailbox-'));
+  for (const folder of ['new', 'cur', 'tmp']) await mkdir(join(mailbox, folder));
   const engine: Engine = {
     ...base,
     artifacts: createFileArtifactStore(artifactDir, base.ring),
@@ -137,7 +141,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   }));
   const common = { engine, queue, relay, providerTimeoutMs, submitStartWithinMs: 2_000 };
   const startWorkers = () => transports.map((transport) => startDelivery({ ...common, channel: transport.channel, transport, concurrency: 8, actor: `delivery-${transport.channel}` }));
-  const startOneCoordinator = () => startCoordinator({ ...common, transports, actor: 'coordinator', pollConcurrency: 8, ...(settings.pollsPerSecond ? { pollsPerSecond: settings.pollsPerSecond } : {}) });
+  const startOneCoordinator = () => startCoordinator({ ...common, transports, actor: 'coordinator', pollConcurrency: 8, ...(settings.pollsPerSecond ? { pollsPerSecond: settings.pollsPerSecond } : {}), ...(settings.transports?.mailReports ? { bounceMaildir: mailbox } : {}) });
   let workers = startWorkers();
   let coordinator = startOneCoordinator();
   const stopServices = async (): Promise<void> => {
@@ -179,7 +183,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const quiet = (): Promise<void> => holds(async () => Number((await engine.db.pool.query(busy, [new Date(at)])).rows[0].open) === 0);
   return {
     get coordinator() { return coordinator; },
-    redisUrl,
+    redisUrl, mailbox,
     engine, queue, relay, sandbox, origin, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url, artifactDir, keys,
     pause: (ms) => { paused += ms; },
     jump: (ms) => { at += ms; },
@@ -241,7 +245,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
       await databaseThrough.proxy.close();
       await path?.close();
       await database.drop();
-      await rm(artifactDir, { recursive: true, force: true });
+      for (const folder of [artifactDir, mailbox]) await rm(folder, { recursive: true, force: true });
     },
   };
 };

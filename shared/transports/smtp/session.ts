@@ -20,7 +20,7 @@ export class SmtpFailure extends Error {
   }
 }
 
-export interface SmtpEnvelope { from: string; to: string }
+export interface SmtpEnvelope { from: string; to: string; /** Goes out as ENVID (RFC 3461), where the server takes that, and comes back in delivery reports. */ envelopeId?: string }
 
 /** A message whose size is known and whose bytes are read as it is sent. */
 export interface StreamedMail { size: number; pieces: () => AsyncGenerator<Buffer> }
@@ -126,11 +126,13 @@ const sessionOver = (connection: SMTPConnection): SmtpSession => {
     idleForMs: () => performance.now() - usedAt,
     isClean: () => clean,
     messagesCarried: () => carried,
-    deliver: async ({ from, to }, message, { onDot, onDotWritten, signal }) => {
+    deliver: async ({ from, to, envelopeId }, message, { onDot, onDotWritten, signal }) => {
       clean = false;
       carried += 1;
       const whole = Buffer.isBuffer(message);
-      const envelope = { from, to: [to], size: whole ? message.length : message.size, use8BitMime: whole && message.some((byte) => byte > 0x7f) };
+      // a report then returns the header alone: no text lies about in another mailbox
+      const dsn = envelopeId === undefined ? {} : { dsn: { ret: 'HDRS' as const, envid: envelopeId } };
+      const envelope = { from, to: [to], size: whole ? message.length : message.size, use8BitMime: whole && message.some((byte) => byte > 0x7f), ...dsn };
       let broken: { by: unknown } | null = null;
       const onBroken = (by: unknown) => {
         broken = { by };

@@ -76,7 +76,7 @@ export const submit = async (pool: SmtpPool, { attemptKey, message, mayStart, op
       progress = 'connected';
       if (!mayStart()) return { kind: 'abandoned', reason: 'start_too_late' };
       const info = await session.deliver(
-        { from: addressOf(message.from), to: addressOf(message.to) },
+        { from: addressOf(message.from), to: addressOf(message.to), envelopeId: attemptKey },
         message.attachments ? { size: mailSize(message), pieces: () => mailPieces(message, openArtifact) } : Buffer.from(message.mime, 'utf8'),
         { onDot: () => { progress = 'dot'; }, onDotWritten: () => faultPoint('bytes-sent'), signal: limit.signal },
       );
