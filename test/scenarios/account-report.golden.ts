@@ -105,4 +105,17 @@ export const GOLDEN = {
     'The decision deadline of SMS, T, passed with *accepted*; no later channel was left to claim.',
     'The notification settled at T as *partially_delivered*.',
   ],
+  'pending through the deadline': [
+    ACCEPTED, emailPlanned('en'), smsPlanned('en'), EMAIL_SENT, SMS_SENT,
+    'The decision deadline of SMS, T, passed with *pending*; no later channel was left to claim.',
+    'The decision deadline of email, T, passed with *accepted*; no later channel was left to claim.',
+    'The grace for hearing more of SMS ended at T; it stays *submitted* for good.',
+    'The notification settled at T as *sent*.',
+    'The secret variables were destroyed at T, so no message can be made from them any more; this record stays as it is.',
+    'The variables were destroyed at T, so no message can be made from them any more; this record stays as it is.',
+  ],
+  'region not covered': [
+    'The notification was refused at T (region): policy account-report/1 does not cover the recipient\'s region, so no channel was used.',
+    'The secret variables, the variables and the addresses were destroyed at T, so no message can be made from them any more; this record stays as it is.',
+  ],
 } as const satisfies Record<string, readonly string[]>;

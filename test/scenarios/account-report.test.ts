@@ -57,7 +57,7 @@ describeOnBackends('an account report', (backend) => {
     const planned = (await readEntries(world.engine.db, eventId)).map(detailsOf).find((details) => details['channel'] === channel && 'render_hash' in details);
     return planned as unknown as { content: ContentSnapshot; render_hash: string; template_version: number };
   };
-  const small = async (to: { sms: string | null; email: string | null; consent?: ConsentReference[]; locale?: string }): Promise<string> => acceptReport(world.engine, await storeReport(world.engine, randomBytes(1_000)), to);
+  const small = async (to: { sms: string | null; email: string | null; consent?: ConsentReference[]; locale?: string; region?: string }): Promise<string> => acceptReport(world.engine, await storeReport(world.engine, randomBytes(1_000)), to);
 
   test('of 20 MB is attached by reference: the queue and the ledger carry its id, and the mail its bytes', async () => {
     const bytes = randomBytes(20 * 1024 * 1024);
@@ -237,6 +237,23 @@ describeOnBackends('an account report', (backend) => {
     expect([await world.status(eventId), (await attemptOf(eventId, 'sms'))?.state]).toEqual(['partially_delivered', 'delivered']);
     expect([got(eventId, 'sms').length, got(eventId, 'email').length]).toEqual([1, 1]);
     await tells('delivered late', eventId);
+  });
+
+  test('whose SMS stays with the provider through its deadline is sent, and never called delivered', async () => {
+    const eventId = await small(scripted([{ submit: 'accept' }, { status: 'queued' }]));
+    await until(eventId, { sms: 'submitted', email: 'submitted' });
+    await world.advance(11 * MINUTE);
+    world.jump(24 * HOUR);
+    await world.coordinator.sweep();
+    await world.advance(2 * HOUR);
+    expect([await world.status(eventId), got(eventId, 'sms').length, got(eventId, 'email').length]).toEqual(['sent', 1, 1]);
+    await tells('pending through the deadline', eventId);
+  });
+
+  test('to a region that the policy does not cover is refused, and nothing is sent', async () => {
+    const eventId = await small({ ...scripted(DELIVERED), region: 'JP' });
+    expect([await world.status(eventId), got(eventId, 'sms').length, got(eventId, 'email').length]).toEqual(['policy_rejected', 0, 0]);
+    await tells('region not covered', eventId);
   });
 });
 

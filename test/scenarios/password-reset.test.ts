@@ -221,6 +221,19 @@ describeOnBackends('a password reset', (backend) => {
     expect((await world.state(eventId)).expired).toBeTruthy();
   });
 
+  test('that no provider takes waits on both channels, and expires: nothing is sent after that', async () => {
+    const { eventId, email, sms } = await resets.ask({ email: [{ submit: 'throttle', retryAfter: 3_600 }, { submit: 'accept' }], sms: [{ submit: 'throttle', retryAfter: 3_600 }, { submit: 'accept' }] });
+    const waits = (channel: string) => (state: NotificationState): boolean => state.attempts.some((attempt) => attempt.channel === channel && attempt.state === 'queued' && attempt.submissions > 0);
+    await world.until(eventId, waits('email'));
+    world.jump(MINUTE);
+    await world.coordinator.sweep();
+    await world.until(eventId, waits('sms'));
+    world.jump(9 * MINUTE);
+    await world.coordinator.sweep();
+    await resets.ends(eventId, 'expired-while-waiting');
+    expect([resets.received(email), resets.received(sms)]).toEqual([0, 0]);
+  });
+
   test('that is paused over its deadline decides as soon as it is resumed', async () => {
     const { eventId, sms } = await resets.ask();
     await resets.mailed(eventId);

@@ -25,16 +25,16 @@ export const storeReport = async (engine: Engine, bytes: Buffer): Promise<Artifa
   return outcome.artifact;
 };
 
-export interface ReportRecipient { sms: string | null; email: string | null; consent?: ConsentReference[]; locale?: string }
+export interface ReportRecipient { sms: string | null; email: string | null; consent?: ConsentReference[]; locale?: string; region?: string }
 export const BOTH: ConsentReference[] = [{ channel: 'email', basis: 'account_holder', reference: 'acct/1' }, { channel: 'sms', basis: 'report_notice', reference: 'consent/7' }];
 
 let count = 0;
 /** Accepts an account report as `POST /notifications` does; resolves to its event id. */
-export const acceptReport = async (engine: Engine, artifact: ArtifactRecord, { sms, email, consent = BOTH, locale = 'en' }: ReportRecipient): Promise<string> => {
+export const acceptReport = async (engine: Engine, artifact: ArtifactRecord, { sms, email, consent = BOTH, locale = 'en', region = 'US' }: ReportRecipient): Promise<string> => {
   count += 1;
   const fields: NotificationFields = {
     purpose: 'account-report', variables: { report_title: 'Account report, October' }, expiresAt: null, artifacts: [artifact.artifactId],
-    recipient: { ref: `acct-${count}`, sms, email, region: 'US', locale, timeZone: null, consent },
+    recipient: { ref: `acct-${count}`, sms, email, region, locale, timeZone: null, consent },
   };
   const key = { tenant: 'default', idempotencyKey: `report-${process.pid}-${count}` };
   const carrying = await readCarrying(engine, fields, { ...key, site: REPORT_SITE });
