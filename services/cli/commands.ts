@@ -6,6 +6,7 @@ const LOADERS: Record<string, () => Promise<Command>> = {
   show: async () => (await import('./show-command.ts')).showCommand,
   watch: async () => (await import('./watch-command.ts')).watchCommand,
   explain: async () => (await import('./explain-command.ts')).explainCommand,
+  'report-access': async () => (await import('./report-access-command.ts')).reportAccessCommand,
   close: async () => (await import('./close-command.ts')).closeCommand,
   pause: async () => (await import('./pause-command.ts')).pauseCommand,
   resume: async () => (await import('./pause-command.ts')).resumeCommand,

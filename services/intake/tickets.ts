@@ -7,6 +7,7 @@ import { acceptNotification } from '../../shared/delivery/accept-notification.ts
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { findByIdempotencyKey } from '../../shared/ledger/accept-group.ts';
 import { readNotification, readTicket } from '../../shared/ledger/reads.ts';
+import { maskCardNumbers } from '../../shared/security/card-numbers.ts';
 import { fingerprint } from '../../shared/security/fingerprint.ts';
 import { generateToken } from '../../shared/security/tokens.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
@@ -77,7 +78,8 @@ export const takeTicket = async ({ engine, roster, dashboardUrl }: TicketDesk, f
     tenant: TICKET_TENANT, idempotencyKey, purpose: route.purpose, expiresAt: null, artifacts: [], requestId: asking.requestId, actor: 'form',
     fingerprintOf: { category, message, region, locale, player_ref: playerRef, contact, on_call: fields.onCall },
     recipient: { ref: person.id, sms: person.sms, email: person.email, region, locale: person.locale, timeZone: person.timeZone, consent: consentsOf(person) },
-    variables: (eventId) => ({ category, queue, region, locale, player_ref: playerRef, message, received_at: receivedAt, ticket_url: `${dashboardUrl}/tickets/${eventId}` }),
+    // A card number stays in the sealed ticket: mail goes through many hands.
+    variables: (eventId) => ({ category, queue, region, locale, player_ref: playerRef, message: maskCardNumbers(message), received_at: receivedAt, ticket_url: `${dashboardUrl}/tickets/${eventId}` }),
     ticket: { category, region, locale, queue, urgency, sealed: { message, playerRef, contact }, receiptToken },
   });
   switch (outcome.kind) {

@@ -7,6 +7,7 @@ import { openPart } from '../../shared/delivery/payload.ts';
 import { openReport, REPORT_BOUNDS, reportToken, sendReportCode } from '../../shared/delivery/report-links.ts';
 import type { ArtifactRecord } from '../../shared/ledger/artifacts.ts';
 import { hashToken } from '../../shared/security/tokens.ts';
+import { run } from '../cli/support.ts';
 import { acceptReport, BOTH, storeReport } from '../support/reports.ts';
 import type { Answer, Rig } from './rig.ts';
 import { ask, createRig, postForm, postJson } from './rig.ts';
@@ -76,6 +77,26 @@ describe('a link to a report', () => {
     expect((await query('SELECT action, result FROM report_access WHERE link_id = $1 ORDER BY id', [(await linkOf(token))['link_id']])).map(({ action, result }) => `${action as string} ${result as string}`))
       .toEqual(['code asked', 'open opened', 'open refused']);
     expect(eventId).not.toBe(sent);
+  });
+
+  it('tells an operator who came to it: when, by which link, what and with what outcome; no token and no address', async () => {
+    const { token, eventId } = await aLink('email');
+    const told = async (of: string, ...more: string[]) => run(['report-access', of, ...more], { env: { DATABASE_URL: rig.database.url, TOCSIN_DATA_DIR: '/nonexistent' } });
+    expect(await told(eventId)).toEqual({ code: 0, out: 'Nobody has come to this report by a link.\n', err: '' });
+    await ask(`${intake.url}/reports/${token}`);
+    const code = await sendCode(token);
+    for (const one of [wrongOf(code), code]) await open(token, one);
+    await ask(`${intake.url}/reports/${reportToken(rig.engine.ring, eventId, 'sms')}`);
+    const json = await told(eventId, '--json');
+    const { accesses, more } = JSON.parse(json.out) as { accesses: Record<string, string>[]; more: boolean };
+    expect([more, accesses.map(({ link, action, result }) => `${link} ${action} ${result}`)]).toEqual([false, ['email page asked', 'email open refused', 'email open opened', 'sms page asked']]);
+    expect(accesses.every(({ at, artifact: of }) => Math.abs(Date.now() - Date.parse(at as string)) < 60_000 && of === artifact.artifactId)).toBe(true);
+    const people = await told(eventId);
+    expect(people.out).toMatch(/^at +link by +what +outcome\n/);
+    expect(people.out).toContain('a code was tried');
+    for (const secret of [token, code, '2025550101', '@example.com']) expect(json.out + people.out).not.toContain(secret);
+    const other = await told('evt_01ARZ3NDEKTSV4RRFFQ69G5FAV');
+    expect([other.code, other.err]).toEqual([1, expect.stringContaining('carried no link to a report')]);
   });
 
   it('works in a browser without script: the code is typed into the page, and a wrong one shows the page again', async () => {

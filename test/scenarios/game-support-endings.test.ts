@@ -1,11 +1,15 @@
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { takeTicket } from '../../services/intake/tickets.ts';
+import { loadRoster } from '../../shared/content/roster.ts';
 import { closeNotification } from '../../shared/delivery/close-notification.ts';
 import { detailsOf } from '../../shared/delivery/notification-view.ts';
+import { openPart } from '../../shared/delivery/payload.ts';
 import { pauseNotification, resumeNotification } from '../../shared/delivery/pause-notification.ts';
 import { suppressDestination } from '../../shared/delivery/suppression.ts';
 import { explain } from '../../shared/domain/explain.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
-import { readEntries } from '../../shared/ledger/reads.ts';
+import { readEntries, readTicket } from '../../shared/ledger/reads.ts';
 import { describeOnBackends } from '../support/backends.ts';
 import { golden, steadied } from '../support/golden.ts';
 import { shippedPolicies } from '../support/test-engine.ts';
@@ -141,6 +145,28 @@ describeOnBackends('how a ticket ends', (backend) => {
     await world.until(ticket.eventId, has('email', 'submitted'));
     await ends(ticket, 'paused-and-resumed');
     expect(received(ticket)).toEqual([1, 1]);
+  });
+
+  test.each(['payment_lockout', 'bug_report'])('of a %s says in an SMS what it is about and where it can be read; no word of the player, and no card number by any channel', async (category) => {
+    const cards = ['4111 1111 1111 1111', '5500-0000-0000-0004', '378282246310005', '4111111111111111', '6011\u00a00009\u00a09013\u00a09424'];
+    const message = `MARKED-7f3a my code is 482913, charged on ${cards.join(', ')} twice; order 20261129000017`;
+    const desk = { engine: world.engine, roster: loadRoster(fileURLToPath(new URL('../../policies', import.meta.url))), dashboardUrl: 'https://dashboard.example.com' };
+    const fields = { category, message, region: 'EU', locale: 'en', playerRef: `p-${category}`, contact: { sms: '+12025550188', email: 'player@example.com' }, onCall: null, formToken: null };
+    const { eventId, urgency } = await takeTicket(desk, fields, { key: null, requestId: 'r' });
+    const first = urgency === 'urgent' ? 'sms' : 'email';
+    await world.until(eventId, has(first, 'submitted'));
+    await world.advance(31 * SECOND);
+    await world.until(eventId, has('email', 'submitted'));
+    const sent = world.sandbox.messages().filter((one) => one.attempt_key?.startsWith(eventId));
+    expect(sent.map(({ channel }) => channel).sort()).toEqual(first === 'sms' ? ['email', 'sms'] : ['email']);
+    for (const { body } of sent.filter(({ channel }) => channel === 'sms')) expect(body).toMatch(/^Tocsin URGENT: payment_lockout, EU, payments-urgent\. Ref [0-9A-Z]{8} https:\/\/dashboard\.example\.com\/tickets\/evt_[0-9A-Z]{26}$/);
+    const digits = JSON.stringify(sent).replace(/[^0-9A-Za-z"]/g, '');
+    expect(cards.filter((card) => digits.includes(card.replace(/\D/g, '')) || JSON.stringify(sent).includes(card))).toEqual([]);
+    const mail = sent.find(({ channel }) => channel === 'email');
+    expect([mail?.text, mail?.subject?.includes('MARKED')]).toEqual([expect.stringContaining('MARKED-7f3a my code is 482913, charged on •••• •••• •••• 1111, ••••-••••-••••-0004, •••••••••••0005, ••••••••••••1111, '), false]);
+    expect(JSON.stringify(sent)).not.toMatch(/player@example|2025550188/);
+    const ticket = await readTicket(world.engine.db, { eventId });
+    expect(openPart(world.engine.ring, eventId, 'ticket', ticket?.sealed as { keyId: string; box: Uint8Array })).toMatchObject({ message });
   });
 
   const routine = (given: Given = {}): Promise<Ticket> => take({ ...given, purpose: 'game-support-routine' });

@@ -68,6 +68,8 @@ export interface World {
   redisUrl: string | null;
   /** Stops every worker and the coordinator, and starts them anew: nothing that they held in memory is left. */
   restart: () => Promise<void>;
+  /** Stops every worker and the coordinator, runs that, and starts them anew. */
+  whileDown: (run: () => Promise<void>) => Promise<void>;
   /** Shifts the monotonic clock, as a pause of the process would. */
   pause: (ms: number) => void;
   /** Asks the database directly, as its owner. */
@@ -203,6 +205,12 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     },
     restart: async () => {
       await stopServices();
+      workers = startWorkers();
+      coordinator = startOneCoordinator();
+    },
+    whileDown: async (run) => {
+      await stopServices();
+      await run();
       workers = startWorkers();
       coordinator = startOneCoordinator();
     },
