@@ -16,6 +16,8 @@ const LOADERS: Record<string, () => Promise<Command>> = {
   'template list': async () => (await import('./template-list-command.ts')).templateListCommand,
   'template lint': async () => (await import('./lint-command.ts')).templateLintCommand,
   'template preview': async () => (await import('./template-preview-command.ts')).templatePreviewCommand,
+  'replay-render': async () => (await import('./replay-render-command.ts')).replayRenderCommand,
+  reconcile: async () => (await import('./reconcile-command.ts')).reconcileCommand,
   'suppress list': async () => (await import('./suppress-command.ts')).suppressListCommand,
   'suppress add': async () => (await import('./suppress-command.ts')).suppressAddCommand,
   'suppress remove': async () => (await import('./suppress-command.ts')).suppressRemoveCommand,

@@ -5,6 +5,7 @@ import type { RetryOverrides } from '../../shared/domain/retry.ts';
 import type { DeadLetterFilter, DeadLetterRecord } from '../../shared/ledger/dead-letters.ts';
 import { listDeadLetters } from '../../shared/ledger/dead-letters.ts';
 import type { Input, OptionSpec } from './command.ts';
+import { instantOption } from './instant-option.ts';
 import { UsageError } from './refusal.ts';
 
 /** Options by which dead letters are chosen. */
@@ -14,16 +15,7 @@ export const SELECTION: Record<string, OptionSpec> = {
   cause: { value: 'CODE', help: 'only those with this reason code, e.g. provider_auth' },
 };
 
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const PAGE = 500;
-
-const sinceAt = (text: string, now: number): number => {
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (count !== undefined && unit !== undefined) return now - Number(count) * (UNITS[unit] as number);
-  const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) throw new UsageError('--since is neither a span (30m, 2h, 7d) nor a date (2026-11-29T08:00Z)', '--since');
-  return at;
-};
 
 /** An id of a dead letter. @throws UsageError where it is none. */
 export const deadLetterId = (text: string): bigint => {
@@ -41,7 +33,7 @@ export const filterOf = (input: Input, now: number): DeadLetterFilter => {
   if (cause !== undefined && !/^[a-z_]{1,40}$/.test(cause)) throw new UsageError('--cause is a reason code, e.g. provider_auth', '--cause');
   return {
     ...(id === undefined ? {} : { ids: [deadLetterId(id)] }), ...(channel === undefined ? {} : { channel }),
-    ...(since === undefined ? {} : { sinceAt: sinceAt(since, now) }), ...(cause === undefined ? {} : { reason: cause }),
+    ...(since === undefined ? {} : { sinceAt: instantOption(since, now) }), ...(cause === undefined ? {} : { reason: cause }),
   };
 };
 

@@ -36,13 +36,13 @@ const listed = async (input: Input, io: Io): Promise<{ rows: Listed[]; missing: 
 
 const json = ({ purpose, version, policy, record, state, hash }: Listed) => ({
   purpose, version, state: state.replaceAll(' ', '_'), active: record?.active ?? false, classification: policy.classification, urgency: policy.urgency,
-  steps: policy.steps.map((step) => ({ name: step.name, channel: step.channel, template: step.template, template_version: step.templateVersion })),
+  steps: policy.steps.map((step) => ({ name: step.name, channel: step.channel, template: step.template, template_version: step.templateVersion, shadow: step.shadow ?? false })),
   published_at: record?.publishedAt.toISOString() ?? null, hash,
   activated_at: record?.activation?.at.toISOString() ?? null, activated_by: record?.activation?.actor ?? null, reason: record?.activation?.reason ?? null,
 });
 
 const row = ({ purpose, version, policy, record, state }: Listed): string[] => [
-  purpose, String(version), state, policy.steps.map((step) => `${step.channel}: ${step.template}/${step.templateVersion}`).join(', '),
+  purpose, String(version), state, policy.steps.map((step) => `${step.channel}: ${step.template}/${step.templateVersion}${step.shadow ? ' (shadow)' : ''}`).join(', '),
   record ? dateTime(record.publishedAt.getTime()) : '-', record?.activation ? dateTime(record.activation.at.getTime()) : '-', record?.activation?.actor ?? '-', record?.activation?.reason ?? '-',
 ];
 

@@ -19,7 +19,7 @@ const REFRESH_MS = 500;
 
 type Until = 'settled' | 'final' | 'forever';
 const UNTIL: readonly Until[] = ['settled', 'final', 'forever'];
-const FINAL: ReadonlySet<PublicStatus> = new Set(['sent', 'delivered', 'undelivered', 'unknown', 'expired', 'closed', 'suppressed', 'policy_rejected']);
+const FINAL: ReadonlySet<PublicStatus> = new Set(['sent', 'delivered', 'undelivered', 'unknown', 'expired', 'closed', 'suppressed', 'policy_rejected', 'shadowed']);
 
 const untilOf = (text: string | undefined): Until => {
   const until = UNTIL.find((one) => one === (text ?? 'final'));

@@ -45,6 +45,6 @@ export const showNotification = async (engine: Engine, eventId: string): Promise
   const now = engine.now();
   return {
     record, bound, state, entries, now, hasTicket: ticket !== null, explanation: explain(state, drawn, bound.policy),
-    picture: pictureOf({ state, entries: drawn, reservesMs: bound.policy.steps.map((step) => step.reserveMs), now }),
+    picture: pictureOf({ state, entries: drawn, reservesMs: bound.policy.steps.filter((step) => !step.shadow).map((step) => step.reserveMs), now }),
   };
 };

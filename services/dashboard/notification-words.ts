@@ -13,6 +13,7 @@ export const STATUS_WORDS: Readonly<Record<PublicStatus, string>> = {
   expired: 'It expired before anything was submitted.',
   closed: 'Closed: nothing is submitted any more.',
   suppressed: 'No channel could be used: each one is barred for this recipient.',
+  shadowed: 'All of it ran in shadow: everything but the provider call, so nobody received anything.',
   policy_rejected: 'Its policy does not cover it, so nothing was sent.',
 };
 

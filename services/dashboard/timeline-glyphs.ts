@@ -30,6 +30,7 @@ export const GLYPHS = {
   failed: { words: 'failed', tone: 'bad', shape: `${DISC}<path d="M-2.8-2.8L2.8 2.8M2.8-2.8L-2.8 2.8" class="k"/>` },
   corrected: { words: 'delivery taken back', tone: 'bad', shape: `<circle r="6" class="h"/><path d="M-3 .2L-.8 2.6L3.2-2.4M-6 6L6-6" class="l"/>` },
   cancelled: { words: 'cancelled, nothing was sent', tone: 'soft', shape: '<circle r="6" class="h"/><path d="M-4.2 4.2L4.2-4.2" class="l"/>' },
+  shadowed: { words: 'in shadow: the provider was not called', tone: 'soft', shape: '<path d="M-5-6L6.5 0L-5 6Z" class="h"/><path d="M-6-6L6 6" class="l"/>' },
   skipped: { words: 'skipped', tone: 'soft', shape: '<path d="M-5-4.5L-.5 0L-5 4.5M.5-4.5L5 0L.5 4.5" class="l"/>' },
   expired: { words: 'expired', tone: 'bad', shape: '<path d="M-5-6H5L-5 6H5Z" class="f"/>' },
   dead_letter: { words: 'dead letter: an operator must look', tone: 'bad', shape: '<rect x="-7" y="-5" width="14" height="10" class="f"/><path d="M-6-4L0 1L6-4" class="k"/>' },
@@ -51,7 +52,7 @@ export type GlyphName = keyof typeof GLYPHS;
 export const GLYPH_OF: Record<TransitionKind, GlyphName> = {
   NotificationAccepted: 'accepted', PolicyRejected: 'refused', StepSkipped: 'skipped', FallbackClaimed: 'claimed', AttemptPlanned: 'planned',
   AttemptRenderFailed: 'failed', AttemptQueued: 'queued', AttemptRequeued: 'requeued', AttemptCancelled: 'cancelled', AttemptExpired: 'expired',
-  AttemptDeadLettered: 'dead_letter', AttemptHeld: 'waiting', AttemptReleased: 'requeued', SubmissionStarted: 'started', SubmissionAccepted: 'taken',
+  AttemptShadowed: 'shadowed', AttemptDeadLettered: 'dead_letter', AttemptHeld: 'waiting', AttemptReleased: 'requeued', SubmissionStarted: 'started', SubmissionAccepted: 'taken',
   SubmissionDeferred: 'again', SubmissionAbandoned: 'again', SubmissionOutcomeUnknown: 'unknown', ResubmissionPlanned: 'resubmitted',
   ResubmissionWithdrawn: 'withdrawn', AttemptAdopted: 'adopted', StatusObserved: 'read', StatusReadFailed: 'read_failed', LookRequested: 'look',
   AttemptDelivered: 'delivered', AttemptUndelivered: 'failed', AttemptRejected: 'failed', AttemptSuppressed: 'failed', DeliveryCorrected: 'corrected',

@@ -55,10 +55,10 @@ const toldOf = (words: string, details: Record<string, unknown>): string => {
 
 const marksOf = ({ state, reservesMs, now }: PictureInput): Mark[] => {
   const decides = (attempt: AttemptState): boolean =>
-    attempt.origin === 'policy' && (attempt.settledAt === null || attempt.settledAt >= attempt.decisionDeadlineAt || !hasFailed(attempt)) && attempt.decisionDeadlineAt <= state.expiresAt;
+    attempt.origin === 'policy' && !attempt.shadow && (attempt.settledAt === null || attempt.settledAt >= attempt.decisionDeadlineAt || !hasFailed(attempt)) && attempt.decisionDeadlineAt <= state.expiresAt;
   // Once settled, a clock that nothing can follow means nothing any more.
   const matters = (at: number): boolean => state.settledAt === null || at <= state.settledAt;
-  const mayFollow = ({ step }: AttemptState): boolean => step < state.steps.length - 1;
+  const mayFollow = ({ step }: AttemptState): boolean => state.steps.some((later, index) => index > step && !later.shadow);
   const reserve = reservesMs.slice(1).reduce((sum, ms) => sum + ms, 0);
   return [
     ...state.attempts.filter((one) => decides(one) && (mayFollow(one) || matters(one.decisionDeadlineAt))).map((attempt): Mark => ({ at: attempt.decisionDeadlineAt, kind: 'deadline', words: `${channelWord(attempt.channel)} deadline` })),

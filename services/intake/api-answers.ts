@@ -9,7 +9,7 @@ const instant = z.iso.datetime();
 const eventId = z.string().regex(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/);
 const channel = z.string().meta({ description: '`sms` or `email`' });
 const status = z.string().meta({
-  description: '`accepted`, `in_progress`, `sent`, `delivered`, `partially_delivered`, `undelivered`, `unknown`, `expired`, `closed`, `suppressed` or `policy_rejected`; more may come',
+  description: '`accepted`, `in_progress`, `sent`, `delivered`, `partially_delivered`, `undelivered`, `unknown`, `expired`, `closed`, `suppressed`, `policy_rejected` or `shadowed`; more may come',
 });
 const reasonCode = z.string().meta({ description: 'a code that is stable' });
 const more = { reason: reasonCode.optional(), replayed: z.literal(true).meta({ description: 'The same request came before; this is what it came to.' }).optional() };
@@ -22,13 +22,14 @@ const attempt = z.strictObject({
   outcome: z.string().meta({ description: 'state of the attempt, such as `submitted`, `submitted_unknown`, `delivered` or `undelivered`; more may come' }),
   reason: reasonCode.nullable(), reason_by: z.string().nullable().meta({ description: 'who says so: `provider` or `tocsin`' }),
   planned_at: instant, queued_at: instant.nullable(), submitted_at: instant.nullable(), settled_at: instant.nullable(), decision_deadline_at: instant,
+  shadow: z.literal(true).optional().meta({ description: 'its provider is never called' }),
 });
 
 export const notification = z.strictObject({
   event_id: eventId, status, reason: reasonCode.optional(), paused: z.boolean(), closed: z.strictObject({ reason: z.string(), at: instant }).nullable(),
   completed_at: instant.nullable(), purpose: z.string(), policy: z.strictObject({ purpose: z.string(), version: z.int() }),
   template: z.strictObject({ owner: z.string(), name: z.string(), version: z.int(), locale: z.string() }).nullable(),
-  requested_at: instant, expires_at: instant, steps: z.array(z.strictObject({ channel, phase: z.string(), reason: reasonCode.nullable() })),
+  requested_at: instant, expires_at: instant, steps: z.array(z.strictObject({ channel, phase: z.string(), reason: reasonCode.nullable(), shadow: z.literal(true).optional() })),
   attempts: z.array(attempt), settled_at: instant.nullable(), updated_at: instant,
 });
 

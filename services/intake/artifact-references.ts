@@ -4,9 +4,9 @@ import type { Engine } from '../../shared/delivery/engine.ts';
 import { LINK_VARIABLES, reportToken } from '../../shared/delivery/report-links.ts';
 import type { BoundVersions } from '../../shared/delivery/versions.ts';
 import type { Channel } from '../../shared/domain/words.ts';
-import { findByIdempotencyKey } from '../../shared/ledger/accept-group.ts';
 import type { ArtifactRecord } from '../../shared/ledger/artifacts.ts';
 import { findArtifacts } from '../../shared/ledger/artifacts.ts';
+import { refuseUnlessAccepted } from './accepted-before.ts';
 import type { NotificationFields } from './notification-fields.ts';
 import type { Site } from './page.ts';
 import type { Problem } from './problem.ts';
@@ -53,8 +53,10 @@ export const readCarrying = async (engine: Engine, fields: NotificationFields, {
   if (!bound) return NOTHING(fields);
   const artifacts = fields.artifacts ? await findArtifacts(engine.db, fields.artifacts) : [];
   const refusal = refusalOf(fields, bound, { artifacts, tenant, now: engine.now() });
-  if (refusal && await findByIdempotencyKey(engine.db, tenant, idempotencyKey)) return NOTHING(fields);
-  if (refusal) throw refusal;
+  if (refusal) {
+    await refuseUnlessAccepted(engine, { tenant, idempotencyKey }, refusal);
+    return NOTHING(fields);
+  }
   const [report] = artifacts;
   if (!report) return NOTHING(fields);
   const channels = linkedChannels(bound);

@@ -4,9 +4,9 @@ import { isActorName } from '../../shared/config/actor-name.ts';
 import { CLOSE_CODES, closeNotification } from '../../shared/delivery/close-notification.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { findByIdempotencyKey } from '../../shared/ledger/accept-group.ts';
+import { storedKey } from '../../shared/security/stored-key.ts';
 import { apiKeyOf } from './api-key-auth.ts';
 import { freeText, isBlank, oneLine, readFields } from './faults.ts';
-import { storedKey } from './idempotency-key.ts';
 import { Problem, notFound } from './problem.ts';
 
 /** Fields of every call by which a person holds or ends a workflow. */

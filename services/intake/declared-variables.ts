@@ -1,5 +1,5 @@
 import type { Engine } from '../../shared/delivery/engine.ts';
-import { findByIdempotencyKey } from '../../shared/ledger/accept-group.ts';
+import { refuseUnlessAccepted } from './accepted-before.ts';
 import type { NotificationFields } from './notification-fields.ts';
 import { faultyFields } from './problem.ts';
 
@@ -17,7 +17,7 @@ export const refuseUndeclared = async (engine: Engine, fields: NotificationField
   if (!bound) return;
   const known = new Set([...SHARED, ...[...bound.templates.values()].flatMap((template) => Object.keys(template.variables))]);
   const undeclared = Object.keys(fields.variables).filter((name) => !known.has(name));
-  if (undeclared.length === 0 || await findByIdempotencyKey(engine.db, key.tenant, key.idempotencyKey)) return;
+  if (undeclared.length === 0) return;
   const cure = `remove it, or use one of ${[...known].filter((name) => !SHARED.includes(name)).join(', ')}`;
-  throw faultyFields(undeclared.map((name) => ({ field: `variables.${name}`, problem: 'is declared by no template of this purpose', cure })), 'unknown_variable', 422);
+  await refuseUnlessAccepted(engine, key, faultyFields(undeclared.map((name) => ({ field: `variables.${name}`, problem: 'is declared by no template of this purpose', cure })), 'unknown_variable', 422));
 };

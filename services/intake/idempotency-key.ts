@@ -1,6 +1,4 @@
 import type { Request } from 'express';
-import { fingerprint } from '../../shared/security/fingerprint.ts';
-import type { KeyRing } from '../../shared/security/key-ring.ts';
 import { faultyFields } from './problem.ts';
 
 /** The header's idempotency key; null without the header. @throws Problem 400 where it is not 1 to 200 visible ASCII characters. */
@@ -10,10 +8,3 @@ export const keyHeader = (request: Request): string | null => {
   if (/^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/.test(key)) return key;
   throw faultyFields([{ field: 'Idempotency-Key', problem: 'is not a usable key', cure: 'send 1 to 200 visible ASCII characters, such as a UUID' }], 'idempotency_key_invalid');
 };
-
-/**
- * What is stored of the idempotency key of a notification: a fingerprint, scoped by the tenant. A caller may make its keys of
- * addresses or order numbers, and the row they would stand in is never erased.
- */
-export const storedKey = (ring: KeyRing, tenant: string, key: string): string =>
-  `key:${fingerprint(ring, 'idempotency-key', JSON.stringify(['notification', tenant, key])).toString('base64url')}`;

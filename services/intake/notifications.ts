@@ -3,9 +3,10 @@ import { acceptNotification } from '../../shared/delivery/accept-notification.ts
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
 import { readNotification } from '../../shared/ledger/reads.ts';
+import { storedKey } from '../../shared/security/stored-key.ts';
 import { apiKeyOf } from './api-key-auth.ts';
 import { readCarrying } from './artifact-references.ts';
-import { keyHeader, storedKey } from './idempotency-key.ts';
+import { keyHeader } from './idempotency-key.ts';
 import { readNotificationFields } from './notification-fields.ts';
 import { refuseUndeclared } from './declared-variables.ts';
 import { refusePrecondition } from './precondition-field.ts';

@@ -1,7 +1,7 @@
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { preconditionRule } from '../../shared/domain/precondition.ts';
-import { findByIdempotencyKey } from '../../shared/ledger/accept-group.ts';
 import { preconditionUrlFault } from '../../shared/transports/origin/precondition-url.ts';
+import { refuseUnlessAccepted } from './accepted-before.ts';
 import type { NotificationFields } from './notification-fields.ts';
 import type { Problem } from './problem.ts';
 import { faultyFields } from './problem.ts';
@@ -26,5 +26,5 @@ const problemOf = async (engine: Engine, { purpose, preconditionUrl }: Notificat
  */
 export const refusePrecondition = async (engine: Engine, fields: NotificationFields, at: { tenant: string; idempotencyKey: string; origins: readonly string[] }): Promise<void> => {
   const problem = await problemOf(engine, fields, at.origins);
-  if (problem && !(await findByIdempotencyKey(engine.db, at.tenant, at.idempotencyKey))) throw problem;
+  if (problem) await refuseUnlessAccepted(engine, at, problem);
 };

@@ -24,6 +24,7 @@ const WORDS: Readonly<Record<PublicStatus, Words>> = {
   accepted: { state: 'We have your message', next: 'The person on call is being notified now.' },
   in_progress: { state: 'The person on call is being notified', next: 'If the first way does not work in time, we try another one by ourselves.' },
   sent: { state: 'The person on call was sent a notice', next: `It is on its way; that it arrived is not confirmed. ${CALLED}` },
+  shadowed: { state: 'We have your message', next: `Your ticket is in the queue. ${CALLED}` },
   delivered: { state: 'The person on call has the notice', next: CALLED, tone: 'good' },
   partially_delivered: { state: 'The person on call has the notice', next: CALLED, tone: 'good' },
   closed: { state: 'Your ticket is taken care of', next: CALLED, tone: 'good' },

@@ -21,19 +21,21 @@ const checkPolls = (step: StepSource): Told[] => {
 const checkStep = (source: PolicySource, index: number): Told[] => {
   const step = source.steps[index] as StepSource;
   const found = checkPolls(step);
-  const isLast = index === source.steps.length - 1;
-  const reserves = source.steps.slice(index + 1).reduce((sum, later) => sum + later.reserve, 0);
+  // A step in shadow is no part of the walk: none comes after it, and it comes after none.
+  const walk = source.steps.filter((one) => !one.shadow);
+  const isLast = step === walk.at(-1);
+  const reserves = walk.slice(walk.indexOf(step) + 1).reduce((sum, later) => sum + later.reserve, 0);
   if (step.decide_within >= source.expires_after) found.push(['decide_within', 'is not shorter than expires_after; shorten it or let the notification live longer', 'deadline_after_expiry']);
   if (step.transport_retry.cap < step.transport_retry.base) found.push(['transport_retry', 'has a cap below its base; raise the cap', 'cap_below_base']);
   found.push(...checkPrecondition(source, index));
-  if (source.strategy === 'all') return found;
+  if (source.strategy === 'all' || step.shadow) return found;
   if (!isLast && step.escalate_when === undefined) {
     found.push(['escalate_when', 'is missing; state in which of pending, accepted, unknown, failed the next step may start', 'no_escalate_when']);
   }
   if (!isLast && step.decide_within > source.expires_after - reserves) {
     found.push(['decide_within', 'leaves later steps less than their reserve; shorten it, or the reserves', 'clocks_do_not_fit']);
   }
-  if (index > 0 && step.reserve === 0) found.push(['reserve', 'is missing; a later step needs time kept before expiry, e.g. 60s', 'no_reserve']);
+  if (step !== walk[0] && step.reserve === 0) found.push(['reserve', 'is missing; a later step needs time kept before expiry, e.g. 60s', 'no_reserve']);
   return found;
 };
 
@@ -52,7 +54,7 @@ const checkRegions = (source: PolicySource): SourceProblem[] => {
 /** What the schema cannot see: whether the clocks of the steps fit each other and the expiry. Empty where all is well. */
 export const checkPolicy = (source: PolicySource): SourceProblem[] => {
   const found: SourceProblem[] = checkRegions(source);
-  const reserves = source.steps.reduce((sum, step) => sum + step.reserve, 0);
+  const reserves = source.steps.reduce((sum, step) => sum + (step.shadow ? 0 : step.reserve), 0);
   if (reserves >= source.expires_after) found.push({ path: ['expires_after'], problem: 'is not longer than the reserves of all steps together; lengthen it or shorten them', code: 'reserve_too_large' });
   if (source.reconcile_cap < source.reconcile_every) found.push({ path: ['reconcile_cap'], problem: 'is below reconcile_every; raise it', code: 'cap_below_base' });
   if (source.payload && source.payload.retry_window > source.retention) found.push({ path: ['payload', 'retry_window'], problem: 'is longer than retention, at which everything is destroyed; shorten it', code: 'retry_window_too_long' });

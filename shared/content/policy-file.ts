@@ -33,6 +33,7 @@ const stepSchema = z.strictObject({
   requeue_after: durationField,
   precondition: z.boolean().default(false),
   on_precondition_error: z.enum(['send', 'hold']).optional(),
+  shadow: z.boolean().default(false),
   attach_up_to_bytes: z.int().min(1).max(100_000_000).optional(),
 });
 
@@ -80,6 +81,7 @@ const stepOf = (step: PolicySource['steps'][number]): PolicyStep => ({
   requeueAfterMs: step.requeue_after,
   // Left out where nothing is asked: a default written in would change the content of versions that were published before.
   ...(step.precondition ? { precondition: step.on_precondition_error ?? 'send' } : {}),
+  ...(step.shadow ? { shadow: true } : {}),
   ...(step.attach_up_to_bytes === undefined ? {} : { attachUpToBytes: step.attach_up_to_bytes }),
 });
 

@@ -31,7 +31,7 @@ const checkTemplateOf = ({ policy, at }: ReadPolicy, index: number, { templates:
 };
 
 const checkCarrier = ({ policy, at }: ReadPolicy, index: number, carriers: Surroundings['carriers']): FileProblem[] => {
-  const { channel, onUnknown, escalateWhen } = policy.steps[index] as PolicyStep;
+  const { channel, onUnknown, escalateWhen, shadow } = policy.steps[index] as PolicyStep;
   const { name, capabilities: { dedup, reconcile, evidence } } = carriers[channel];
   const problems: FileProblem[] = [];
   if (onUnknown === 'replay' && dedup !== 'replay') {
@@ -40,7 +40,7 @@ const checkCarrier = ({ policy, at }: ReadPolicy, index: number, carriers: Surro
   if (onUnknown === 'resubmit_if_absent' && reconcile !== 'reference') {
     problems.push(at(['steps', index, 'on_unknown'], `is resubmit_if_absent, but ${name} cannot be asked for a message by its reference; write hold`, 'resubmit_without_lookup'));
   }
-  const next = policy.steps[index + 1];
+  const next = shadow ? undefined : policy.steps.slice(index + 1).find((step) => !step.shadow);
   // Where the origin system is asked before the next step, it is the origin's word that decides, and not the acceptance.
   if (escalateWhen.includes('accepted') && evidence === 'none' && next !== undefined && next.precondition === undefined) {
     problems.push({ ...at(['steps', index, 'escalate_when'], `lists accepted, but acceptance is the last that ${name} ever says, so that the next step starts every time; drop it unless that is meant`, 'accepted_never_confirmed'), level: 'warning' });

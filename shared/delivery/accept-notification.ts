@@ -94,13 +94,13 @@ type Rendered = ReadonlyMap<number, string | null>;
 
 /**
  * What keeps a step's message from being rendered, found before anything is accepted: a later step that fails only once it is
- * needed would be a fallback that never was one. What the acceptance renders itself is not rendered twice.
+ * needed would be a fallback that never was one. What the acceptance renders itself is not rendered twice. A step in shadow refuses nothing.
  */
 const findUnrenderable = (engine: Engine, request: AcceptRequest, { bound, eventId, rendered }: { bound: BoundVersions; eventId: EventId; rendered: Rendered }): Extract<AcceptOutcome, { kind: 'not_renderable' }> | null => {
   for (const [index, step] of bound.policy.steps.entries()) {
     const to = request.recipient[step.channel];
     const template = bound.templates.get(templateKey(step.template, step.templateVersion));
-    if (to === null || !template) continue;
+    if (to === null || !template || step.shadow) continue;
     const known = rendered.get(index);
     const problem = known !== undefined ? known : findRenderProblem({
       template, channel: step.channel, locale: request.recipient.locale, variables: request.variables(eventId), to, sender: engine.sender,

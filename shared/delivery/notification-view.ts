@@ -15,7 +15,7 @@ const attemptView = (attempt: AttemptState) => ({
   attempt_key: attempt.key, channel: attempt.channel, sequence: attempt.sequence, step: attempt.step, origin: attempt.origin,
   outcome: attempt.state, reason: attempt.reason, reason_by: attempt.reason && reasonBy(attempt.reason),
   planned_at: iso(attempt.plannedAt), queued_at: iso(attempt.queuedAt), submitted_at: iso(attempt.submittedAt), settled_at: iso(attempt.settledAt),
-  decision_deadline_at: iso(attempt.decisionDeadlineAt),
+  decision_deadline_at: iso(attempt.decisionDeadlineAt), ...(attempt.shadow ? { shadow: attempt.shadow } : {}),
 });
 
 const templateView = ({ locale }: ViewedIntent, state: NotificationState, { policy, templates }: BoundVersions) => {
@@ -37,7 +37,7 @@ export const stateView = (intent: ViewedIntent, { state, updatedAt }: { state: N
   completed_at: state.closed && COMPLETING.has(state.closed.reason) ? iso(state.closed.at) : null,
   purpose: intent.purpose, policy: { purpose: intent.purpose, version: intent.policyVersion }, template: templateView(intent, state, bound),
   requested_at: intent.requestedAt.toISOString(), expires_at: intent.expiresAt.toISOString(),
-  steps: state.steps.map(({ channel, phase, reason }) => ({ channel, phase, reason })),
+  steps: state.steps.map(({ channel, phase, reason, shadow }) => ({ channel, phase, reason, ...(shadow ? { shadow } : {}) })),
   attempts: state.attempts.map(attemptView), settled_at: iso(state.settledAt), updated_at: updatedAt.toISOString(),
 });
 

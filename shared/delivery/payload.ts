@@ -68,31 +68,39 @@ const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8
 /** What is kept of a message for the record, where a notification carries reports. */
 const snapshotOf = ({ message, locale, segments }: Extract<RenderResult, { ok: true }>, { template, variables, salt }: { template: TemplateVersion; variables: Record<string, string>; salt: string }): ContentSnapshot => ({
   template_owner: template.owner === 'ours' ? template.owner : `${template.owner.provider}:${template.owner.id}`, locale,
-  variables_hash: commitTo(sha256(canonicalText(Object.fromEntries(Object.keys(template.variables).map((name) => [name, variables[name] ?? '']))), ), salt),
+  variables_hash: commitTo(sha256(canonicalText(Object.fromEntries(Object.keys(template.variables).map((name) => [name, variables[name] ?? ''])))), salt),
   ...(message.channel === 'sms' ? { text_hash: commitTo(sha256(message.text), salt), segments: segments ?? 1 } : {}),
   attachments: message.channel === 'email' ? (message.attachments ?? []).map(({ artifact, sha256: checksum }) => ({ artifact, sha256: checksum })) : [],
 });
+
+/** What a notification has to say: all of its variables, the secret ones among them, and the reports that it carries. Null once any of it was destroyed. */
+export const openContent = (ring: KeyRing, loaded: Loaded): { variables: Record<string, string>; carried: CarriedArtifact[]; secrets: Secrets | null } | null => {
+  const lacksSecrets = loaded.secrets === null && loaded.state.payload?.parts.includes('secrets') === true;
+  if (!loaded.variables || lacksSecrets) return null;
+  const { variables, carried } = splitCarried(openPart<Record<string, string>>(ring, loaded.eventId, 'variables', loaded.variables));
+  const secrets = loaded.secrets && openPart<Secrets>(ring, loaded.eventId, 'secrets', loaded.secrets);
+  return { variables: { ...variables, ...secrets?.values }, carried, secrets };
+};
 
 /**
  * Renders the message of an attempt as it was or will be planned: the same notification, step and planned instant give the
  * same bytes. Decrypts what it needs; nothing of it is kept.
  */
-export const renderFor = (renderer: Renderer, loaded: Loaded, bound: BoundVersions, planned: { step: PolicyStep; attemptKey: AttemptKey; plannedAt: number }): RenderedAttempt => {
+export const renderFor = (renderer: Renderer, loaded: Loaded, bound: Pick<BoundVersions, 'templates'>, planned: { step: PolicyStep; attemptKey: AttemptKey; plannedAt: number }): RenderedAttempt => {
   const { step, attemptKey, plannedAt } = planned;
-  const lacksSecrets = loaded.secrets === null && loaded.state.payload?.parts.includes('secrets') === true;
-  if (!loaded.recipient || !loaded.variables || lacksSecrets) return { ok: false, reason: 'payload_destroyed', problem: 'the sealed payload was destroyed' };
+  const said = openContent(renderer.ring, loaded);
+  if (!loaded.recipient || !said) return { ok: false, reason: 'payload_destroyed', problem: 'the sealed payload was destroyed' };
   const addresses = openPart<Addresses>(renderer.ring, loaded.eventId, 'recipient', loaded.recipient);
   const to = addresses[step.channel];
   const template = bound.templates.get(templateKey(step.template, step.templateVersion));
   if (to === null || !template) return { ok: false, reason: 'no_address', problem: `no ${step.channel} address` };
-  const { variables, carried } = splitCarried(openPart<Record<string, string>>(renderer.ring, loaded.eventId, 'variables', loaded.variables));
-  const secrets = loaded.secrets && openPart<Secrets>(renderer.ring, loaded.eventId, 'secrets', loaded.secrets);
+  const { variables, carried, secrets } = said;
   const rendered = renderAttempt({
-    template, channel: step.channel, locale: loaded.locale, variables: { ...variables, ...secrets?.values }, to, sender: renderer.sender, attemptKey, plannedAt,
+    template, channel: step.channel, locale: loaded.locale, variables, to, sender: renderer.sender, attemptKey, plannedAt,
     attachments: attachedTo(step, carried),
   });
   if (!rendered.ok) return rendered;
-  const content = carried.length === 0 ? {} : { content: snapshotOf(rendered, { template, variables: { ...variables, ...secrets?.values }, salt: secrets?.salt ?? addresses.salt }) };
+  const content = carried.length === 0 ? {} : { content: snapshotOf(rendered, { template, variables, salt: secrets?.salt ?? addresses.salt }) };
   return { ...rendered, ...content, ...(secrets ? { hash: commitTo(rendered.hash, secrets.salt) } : {}) };
 };
 

@@ -53,7 +53,8 @@ const REQUEUES_LEFT_TO_ANOTHER = 2;
 const startCommand = (engine: Engine, key: AttemptKey, { rendered, provider }: { rendered: { message: RenderedMessage | null }; provider: string }) => (loaded: Loaded, bound: BoundVersions): Command => {
   const attempt = findAttempt(loaded.state, key);
   if (!attempt || attempt.state !== 'queued') return { kind: 'start_submission', attempt: key };
-  if (attempt.provider !== provider) {
+  // In shadow nobody is called, so whoever takes it up will do.
+  if (attempt.provider !== provider && !attempt.shadow) {
     engine.log.warn({ event: EVENTS.submissionRefused, attempt: key, refusal: 'another_provider', planned_for: attempt.provider });
     return attempt.requeues < REQUEUES_LEFT_TO_ANOTHER ? { kind: 'tick' } : { kind: 'refuse_to_submit', attempt: key, reason: 'carrier_changed' };
   }
@@ -81,7 +82,7 @@ const start = async (engine: Engine, key: AttemptKey, eventId: string, settings:
   if (result.kind === 'appended' && started?.transition.kind === 'SubmissionStarted' && rendered.message) {
     const { submission, outcome_due_at: outcomeDueAt } = started.transition.details;
     const { attempts, requestedAt } = result.decision.state;
-    return { submission, message: rendered.message, fencedFrom, outcomeDueAt, acceptedAt: attempts.length === 1 && submission === 1 ? requestedAt : null, known: result.after };
+    return { submission, message: rendered.message, fencedFrom, outcomeDueAt, acceptedAt: attempts.filter((one) => !one.shadow).length === 1 && submission === 1 ? requestedAt : null, known: result.after };
   }
   const state = result.kind === 'appended' ? result.decision.state : result.state;
   const refusal = startRefusal(state, key, engine.now());

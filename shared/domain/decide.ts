@@ -9,7 +9,7 @@ import { pause, resume } from './pause.ts';
 import type { Retry } from './retry.ts';
 import { retry } from './retry.ts';
 import type { SubmitRefusal } from './submissions.ts';
-import { recordSubmission, refuseToSubmit, startRefusal, startSubmission } from './submissions.ts';
+import { endShadowed, recordSubmission, refuseToSubmit, startRefusal, startSubmission } from './submissions.ts';
 import { noteOptOut } from './eligibility.ts';
 import { withResolutions } from './dead-letters.ts';
 import { recordLookUp, recordStatus } from './observations.ts';
@@ -40,6 +40,13 @@ export type Command =
   /** An operator's decision; `reason` is a code. */
   | { kind: 'retry' } & Retry;
 
+/** What may be submitted: in shadow it ends here, and the origin system is not asked either, since its answer speaks of all steps. */
+const begin = (work: Work, key: AttemptKey): void => {
+  const { shadow, step } = work.attempt(key);
+  if (shadow) endShadowed(work, key, null);
+  else if (isStillNeeded(work, 'submission', step)) startSubmission(work, key);
+};
+
 const finish = (work: Work): Decision => {
   giveBackProbes(work);
   return work.finish();
@@ -62,7 +69,7 @@ const decideRules = (command: Command, state: NotificationState, input: Decision
       break;
     case 'start_submission':
       advance(work);
-      if (startRefusal(work.state, command.attempt, input.now) === null && isStillNeeded(work, 'submission', work.attempt(command.attempt).step)) startSubmission(work, command.attempt);
+      if (startRefusal(work.state, command.attempt, input.now) === null) begin(work, command.attempt);
       // A claim that waits for its answer may not be permitted any more: what was pending is unknown from here on.
       break;
     case 'refuse_to_submit':

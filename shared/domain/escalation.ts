@@ -102,7 +102,7 @@ const passDeadlines = (work: Work): void => {
 /** Whether an attempt's deadline has come and was not dealt with. */
 const isDeadlineDue = (attempt: AttemptState, now: Instant): boolean => awaitsDeadline(attempt) && attempt.decisionDeadlineAt <= now;
 
-/** Whether an attempt's deadline still means something: not ended for good, not superseded, not passed. */
+/** Whether an attempt's deadline still means something: not in shadow, not ended for good, not superseded, not passed. */
 export const awaitsDeadline = (attempt: AttemptState): boolean =>
-  !attempt.superseded && !attempt.deadlinePassed && !hasFailed(attempt)
+  !attempt.shadow && !attempt.superseded && !attempt.deadlinePassed && !hasFailed(attempt)
   && attempt.state !== 'delivered' && attempt.state !== 'cancelled' && attempt.state !== 'expired';

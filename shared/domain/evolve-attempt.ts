@@ -61,7 +61,7 @@ export const plannedAttempt = (at: Instant, t: Extract<Transition, { kind: 'Atte
     superseded: false, queuedAt: null, generation: 0, retryAt: null, requeueAt: null, requeues: 0, providerWaitAt: null, accountRefusals: 0, submissions: 0,
     firstSubmissionAt: null, unknownSubmissions: [], absentLookUps: 0, resubmitAt: null, resubmitUntil: null, held: false, corrected: false,
     submissionStartedAt: null, outcomeDueAt: null, submittedAt: null, polls: 0, pollsAfterDeadline: 0, failedReads: 0,
-    nextPollAt: null, evidence: null, lookUntil: null, settledAt: rendered ? null : at, reason: rendered ? null : t.details.reason,
+    nextPollAt: null, evidence: null, lookUntil: null, settledAt: rendered ? null : at, reason: rendered ? null : t.details.reason, ...(d.shadow ? { shadow: d.shadow } : {}),
   };
 };
 
@@ -90,6 +90,7 @@ export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTran
     case 'AttemptCancelled': return ended('cancelled', at, t.details.reason);
     case 'AttemptExpired': return ended('expired', at, t.details.reason);
     case 'AttemptDeadLettered': return ended('dead_lettered', at, t.details.reason);
+    case 'AttemptShadowed': return ended('shadowed', at, t.details.reason);
     case 'SubmissionStarted':
       return { state: 'submitting', submissions: t.details.submission, submissionStartedAt: at, outcomeDueAt: t.details.outcome_due_at, requeueAt: null, retryAt: null, firstSubmissionAt: attempt.firstSubmissionAt ?? at };
     case 'SubmissionAccepted':

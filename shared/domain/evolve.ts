@@ -47,7 +47,7 @@ const evolveNotification = (state: NotificationState, at: Instant, t: Transition
         precondition: t.details.on_precondition_error === undefined ? null : {
           onError: t.details.on_precondition_error, ...(t.details.precondition_steps ? { steps: t.details.precondition_steps } : {}), askedUntil: null, answer: null, validUntil: null, errors: 0,
         },
-        steps: t.details.steps.map((channel) => ({ channel, phase: 'waiting', reason: null })), ...payloadOf(t.details.payload),
+        steps: t.details.steps.map((channel, index) => ({ channel, phase: 'waiting', reason: null, ...(t.details.shadow_steps?.includes(index) ? { shadow: true } : {}) })), ...payloadOf(t.details.payload),
       };
     case 'PolicyRejected':
       return {
@@ -59,7 +59,7 @@ const evolveNotification = (state: NotificationState, at: Instant, t: Transition
     case 'FallbackClaimed':
       return {
         ...state,
-        attempts: state.attempts.map((attempt) => (attempt.superseded ? attempt : { ...attempt, superseded: true, lookUntil: null })),
+        attempts: state.attempts.map((attempt) => (attempt.superseded || attempt.shadow ? attempt : { ...attempt, superseded: true, lookUntil: null })),
       };
     case 'AttemptPlanned':
     case 'AttemptRenderFailed':

@@ -2,7 +2,8 @@ import type { AttemptState, NotificationState } from './state.ts';
 import type { OnUnknown } from './policy.ts';
 import type { ContentSnapshot } from './transitions.ts';
 import type { DetailsOf, Moment } from './explain-words.ts';
-import { mayBeSent, submissionStart } from './state.ts';
+import { isLive, mayBeSent, submissionStart } from './state.ts';
+import { tellLiveShadow } from './explain-shadow.ts';
 import { unknownRule } from './resubmission.ts';
 import { attemptIn, attemptName, BARRED, channelName, instant, listed, policyName, reasonText, waitingChannels } from './explain-words.ts';
 
@@ -28,12 +29,12 @@ const tellContent = ({ template_owner: owner, locale, variables_hash: variables,
 /** Planned, by policy or by an operator. */
 export const tellPlanned = (d: DetailsOf<'AttemptPlanned'>, { at, after }: Moment): string => {
   const by = d.origin === 'operator' ? 'by an operator' : `as step ${d.step + 1} of policy ${policyName(after)}`;
-  return `${attemptName(d.attempt)} was planned at ${instant(at)} ${by}, with template ${d.template}/${d.template_version} and the decision deadline ${instant(d.decision_deadline_at)}${d.content ? tellContent(d.content, d.render_hash) : ''}`;
+  return `${attemptName(d.attempt)} was planned at ${instant(at)} ${by}, with template ${d.template}/${d.template_version} and ${d.shadow ? 'in shadow' : `the decision deadline ${instant(d.decision_deadline_at)}`}${d.content ? tellContent(d.content, d.render_hash) : ''}`;
 };
 
 /** Could not be rendered. */
 export const tellRenderFailed = (d: DetailsOf<'AttemptRenderFailed'>, { at, after }: Moment): string =>
-  `${attemptName(d.attempt)}, step ${d.step + 1} of policy ${policyName(after)}, could not be rendered at ${instant(at)} (${reasonText(d.reason)}): it was never sent and is a dead letter that an operator must look at`;
+  `${attemptName(d.attempt)}, step ${d.step + 1} of policy ${policyName(after)}, could not be rendered at ${instant(at)} (${reasonText(d.reason)}): ${d.shadow ? 'it runs in shadow, so nobody is alarmed by that' : 'it was never sent and is a dead letter that an operator must look at'}`;
 
 /** Accepted by the provider. */
 export const tellAccepted = (d: DetailsOf<'SubmissionAccepted'>, { at, before }: Moment): string => {
@@ -138,6 +139,7 @@ export const tellObserved = (d: DetailsOf<'StatusObserved'>, { at }: Moment): st
 /** What is awaited of an attempt that is still live; null once it is not. */
 export const tellLive = (attempt: AttemptState, state: NotificationState): string | null => {
   const name = attemptName(attempt.key);
+  if (attempt.shadow && isLive(attempt)) return tellLiveShadow(attempt);
   if (attempt.state === 'submitting') return `a submission of ${name} was started at ${instant(attempt.submissionStartedAt ?? attempt.plannedAt)}; its answer is awaited until ${instant(attempt.outcomeDueAt ?? attempt.plannedAt)}, and is unknown after that`;
   if (attempt.providerWaitAt !== null) return `${name} waits in its queue since ${instant(attempt.providerWaitAt)} until ${attempt.provider} takes us again, or it expires`;
   if (attempt.state === 'queued' && mayBeSent(attempt)) return `${name} waits in its queue to be submitted again under the same attempt key; whether an earlier submission was sent is unknown`;

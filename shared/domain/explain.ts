@@ -14,6 +14,7 @@ import { tellAnswered, tellAsked } from './explain-precondition.ts';
 import { tellHeld, tellReleased } from './explain-provider.ts';
 import { tellPaused, tellResumed, tellRetried } from './explain-operator.ts';
 import { tellDestroyed } from './explain-payload.ts';
+import { tellShadowed, tellShadowSteps } from './explain-shadow.ts';
 import type { Moment } from './explain-words.ts';
 import { attemptName, BARRED, channelName, instant, listed, policyName, reasonText, sentence, waitingChannels } from './explain-words.ts';
 
@@ -21,9 +22,9 @@ import { attemptName, BARRED, channelName, instant, listed, policyName, reasonTe
 export interface ExplainedEntry { at: Instant; kind: string; details: Record<string, unknown> }
 
 const tellStart = (t: Extract<Transition, { kind: 'NotificationAccepted' }>, { at, after }: Moment): string => {
-  const channels = t.details.steps.map(channelName);
+  const channels = after.steps.filter((step) => !step.shadow).map((step) => channelName(step.channel));
   const order = t.details.strategy === 'all' ? `${listed(channels)} at once` : channels.join(', then ');
-  return `the notification was accepted at ${instant(at)} under policy ${policyName(after)} (strategy ${t.details.strategy}: ${order}); it expires at ${instant(t.details.expires_at)}`;
+  return `the notification was accepted at ${instant(at)} under policy ${policyName(after)} (strategy ${t.details.strategy}${channels.length > 0 ? `: ${order}` : ''}); it expires at ${instant(t.details.expires_at)}${tellShadowSteps(after)}`;
 };
 
 const tellClosed = (t: Extract<Transition, { kind: 'NotificationClosed' }>, { at, before }: Moment): string => {
@@ -53,6 +54,7 @@ const tell = (t: Transition, moment: Moment): string | null => {
     case 'AttemptCancelled': return tellCancelled(t.details, moment);
     case 'AttemptExpired': return `${attemptName(t.details.attempt)} expired at ${instant(at)} before anything of it was at the provider`;
     case 'AttemptDeadLettered': return tellDeadLettered(t.details, moment);
+    case 'AttemptShadowed': return tellShadowed(t.details, moment);
     case 'AttemptHeld': return tellHeld(t.details, moment);
     case 'AttemptReleased': return tellReleased(t.details, moment);
     case 'SubmissionAccepted': return tellAccepted(t.details, moment);

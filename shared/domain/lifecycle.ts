@@ -51,9 +51,14 @@ const preconditionSteps = (policy: Policy): { precondition_steps?: number[] } =>
   return steps.length === 0 ? {} : { precondition_steps: steps };
 };
 
-/** The shortest expiry under which the policy's first step and the reserves of the later ones fit. */
+const shadowSteps = (policy: Policy): { shadow_steps?: number[] } => {
+  const steps = policy.steps.flatMap((step, index) => (step.shadow ? [index] : []));
+  return steps.length === 0 ? {} : { shadow_steps: steps };
+};
+
+/** The shortest expiry under which the policy's first step and the reserves of the later ones fit; steps in shadow need none. */
 export const shortestExpiryMs = (policy: Policy): number =>
-  policy.steps.slice(1).reduce((sum, step) => sum + step.reserveMs, 1_000);
+  policy.steps.filter((step) => !step.shadow).slice(1).reduce((sum, step) => sum + step.reserveMs, 1_000);
 
 /** Accepts an intent: binds it to its policy version, skips what is barred, plans the first step (or all). */
 export const accept = (work: Work, intent: Intent): void => {
@@ -68,7 +73,7 @@ export const accept = (work: Work, intent: Intent): void => {
     kind: 'NotificationAccepted',
     details: {
       ...common, strategy: policy.strategy, urgency: policy.urgency, region: intent.region,
-      reconcile_until: expiresAt + policy.reconcileGraceMs, steps: policy.steps.map((step) => step.channel),
+      reconcile_until: expiresAt + policy.reconcileGraceMs, steps: policy.steps.map((step) => step.channel), ...shadowSteps(policy),
       ...(intent.onPreconditionError === undefined ? {} : { on_precondition_error: intent.onPreconditionError, ...preconditionSteps(policy) }),
     },
   });
@@ -80,8 +85,9 @@ export const accept = (work: Work, intent: Intent): void => {
   advance(work);
 };
 
-/** Plans the first step that may be used, or all of them. */
+/** Plans the first step that may be used, or all of them; and every step in shadow, since none of them waits for another. */
 const startFirst = (work: Work): void => {
+  work.state.steps.forEach(({ phase, shadow }, index) => { if (phase === 'waiting' && shadow && !skipBarred(work, index)) planStep(work, index); });
   if (work.state.strategy === 'all') {
     work.state.steps.forEach(({ phase }, index) => { if (phase === 'waiting' && !skipBarred(work, index)) planStep(work, index); });
     return;

@@ -19,7 +19,7 @@ const bound = ({ statusByPoll, reconcile, dedup, replayWithinMs, visibleAfterMs,
 
 /**
  * Plans the attempt of a step by policy, or by an operator's retry: renders it, fixes its hash and its absolute deadline, and
- * queues it. A step whose message cannot be rendered ends there, as a dead letter; the escalation rule then looks at the next one.
+ * queues it. A step whose message cannot be rendered ends there, as a dead letter (none in shadow); the escalation rule then looks at the next one.
  */
 export const planStep = (work: Work, index: number, origin: AttemptState['origin'] = 'policy'): void => {
   const { now, policy, carriers, render } = work.input;
@@ -29,12 +29,13 @@ export const planStep = (work: Work, index: number, origin: AttemptState['origin
   const carrier = carriers[step.channel];
   const common = {
     attempt, step: index, channel: step.channel, sequence, origin, provider: carrier.name, template: step.template,
-    template_version: step.templateVersion, decision_deadline_at: decisionDeadline(step, origin === 'policy' ? laterSteps(work, index) : [], now, work.state.expiresAt),
+    template_version: step.templateVersion, decision_deadline_at: decisionDeadline(step, origin === 'policy' && !step.shadow ? laterSteps(work, index) : [], now, work.state.expiresAt),
+    ...(step.shadow ? { shadow: step.shadow } : {}),
   };
   const rendered = render({ step, attemptKey: attempt, plannedAt: now });
   if (!rendered.ok) {
     work.emit({ kind: 'AttemptRenderFailed', details: { ...common, reason: rendered.reason } });
-    work.request({ kind: 'dead_letter', attempt, channel: step.channel, reason: rendered.reason });
+    if (!step.shadow) work.request({ kind: 'dead_letter', attempt, channel: step.channel, reason: rendered.reason });
     return;
   }
   work.emit({

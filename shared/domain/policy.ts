@@ -35,6 +35,8 @@ export interface PolicyStep {
   precondition?: 'send' | 'hold';
   /** First wait before a queued attempt without a started submission is enqueued again; doubled each time. */
   requeueAfterMs: number;
+  /** Runs in shadow: everything but the provider call, beside the other steps and without a say in what becomes of them. */
+  shadow?: true;
   /** An email of this step has the notification's reports attached while they are no larger than this, all together; without it they are only linked. */
   attachUpToBytes?: number;
 }

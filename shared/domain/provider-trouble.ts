@@ -28,12 +28,12 @@ const appoint = (work: Work, attempt: AttemptState): void => {
 
 /**
  * Holds what is queued for a provider that refuses us, and sets free what waited for one that is back; of those that wait while a
- * probe is due, one. A held attempt has no alarm of its own: it waits for the provider, its deadline or its expiry.
+ * probe is due, one. What runs in shadow needs no provider. A held attempt has no alarm of its own: it waits for the provider, its deadline or its expiry.
  */
 export const heedProviders = (work: Work): void => {
   for (const { key } of work.state.attempts) {
     const attempt = work.attempt(key);
-    if (attempt.state !== 'queued') continue;
+    if (attempt.state !== 'queued' || attempt.shadow) continue;
     const provider = work.provider(attempt.provider);
     if (attempt.providerWaitAt === null) {
       if (mustWait(provider, key, work.input.now)) hold(work, attempt);

@@ -62,10 +62,10 @@ export const withdraw = (work: Work, attempt: AttemptState, reason: ReasonCode, 
 
 /**
  * Takes back every attempt that waits in its queue: cancelled (or expired) where nothing of it is at the provider, unknown for
- * good where an earlier submission may be there.
+ * good where an earlier submission may be there. A claim supersedes nothing in shadow: that runs beside the steps.
  */
 export const takeBackQueued = (work: Work, reason: 'superseded' | 'closed' | 'expired'): void => {
-  for (const attempt of work.state.attempts.filter(isUnsubmitted)) {
+  for (const attempt of work.state.attempts.filter((one) => isUnsubmitted(one) && !(one.shadow && reason === 'superseded'))) {
     if (mayBeSent(attempt)) withdraw(work, attempt, reason, true);
     else work.emit({ kind: reason === 'expired' ? 'AttemptExpired' : 'AttemptCancelled', details: { attempt: attempt.key, reason } });
   }

@@ -28,11 +28,13 @@ export type RetryRefusal =
   | 'not_resolvable'
   /** Unknown, and the grace for hearing more of it is over. */
   | 'grace_ended'
+  /** It ran in shadow: there is nothing to send. */
+  | 'shadow'
   /** What it would be rendered from was destroyed. */
   | 'payload_destroyed';
 
 /** Under way, or with something of it at its provider. */
-const mayReach = (attempt: AttemptState): boolean => isLive(attempt) || attempt.state === 'submitted' || attempt.state === 'submitted_unknown';
+const mayReach = (attempt: AttemptState): boolean => (isLive(attempt) && !attempt.shadow) || attempt.state === 'submitted' || attempt.state === 'submitted_unknown';
 
 const lost = (state: NotificationState): RetryRefusal | null => (hasLostPayload(state) ? 'payload_destroyed' : null);
 
@@ -43,6 +45,7 @@ const lost = (state: NotificationState): RetryRefusal | null => (hasLostPayload(
 export const retryRefusal = (state: NotificationState, key: AttemptKey, now: Instant, overrides: RetryOverrides & { eligibility?: Eligibility }): RetryRefusal | null => {
   const attempt = findAttempt(state, key);
   if (!attempt) return 'no_such_attempt';
+  if (attempt.shadow) return 'shadow';
   if (state.closed) return 'closed';
   if (state.expired || isPastExpiry(state, now)) return 'expired';
   if (state.paused) return 'paused';

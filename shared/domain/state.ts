@@ -9,6 +9,8 @@ export interface StepState {
   phase: 'waiting' | 'started' | 'skipped' | 'dropped';
   /** Why it was skipped or dropped. */
   reason: ReasonCode | null;
+  /** Runs in shadow. */
+  shadow?: true;
 }
 
 /** The newest evidence about an attempt; a failed read is none. */
@@ -81,6 +83,8 @@ export interface AttemptState {
   held: boolean;
   /** Its delivery was taken back by a later bounce. */
   corrected: boolean;
+  /** Runs in shadow: never submitted, and nothing follows from how it ends. */
+  shadow?: true;
   settledAt: Instant | null;
   reason: ReasonCode | null;
 }
@@ -144,8 +148,8 @@ export const submissionStart = (attempt: AttemptState): Instant | null => attemp
 /** Submitted or unknown, with the possibility that more is heard of it. */
 export const isReconciling = (attempt: AttemptState): boolean =>
   (attempt.state === 'submitted' || attempt.state === 'submitted_unknown') && attempt.settledAt === null;
-/** Whether that attempt ended as work for an operator. */
-export const isDeadLetter = (attempt: AttemptState): boolean => attempt.state === 'dead_lettered' || attempt.state === 'render_failed';
+/** Whether that attempt ended as work for an operator; one in shadow never does. */
+export const isDeadLetter = (attempt: AttemptState): boolean => !attempt.shadow && (attempt.state === 'dead_lettered' || attempt.state === 'render_failed');
 /** Whether work on that attempt stopped for want of an operator: it has, or had, a dead letter. */
 export const awaitsOperator = (attempt: AttemptState): boolean => isDeadLetter(attempt) || attempt.held;
 /** Where asking the provider can bring news: by its id once it is known, by our own reference while it is not. */
@@ -155,8 +159,8 @@ export const canBeRead = (attempt: AttemptState): boolean =>
 export const isLive = (attempt: AttemptState): boolean =>
   isUnsubmitted(attempt) || attempt.state === 'submitting' || isReconciling(attempt);
 
-/** The attempt whose deadline decides about the next step: the newest one that the policy planned; an operator's retry decides nothing. */
-export const currentAttempt = (state: NotificationState): AttemptState | null => state.attempts.findLast((attempt) => attempt.origin === 'policy') ?? null;
+/** The attempt whose deadline decides about the next step: the newest one that the policy planned; neither an operator's retry nor one in shadow decides anything. */
+export const currentAttempt = (state: NotificationState): AttemptState | null => state.attempts.findLast((attempt) => attempt.origin === 'policy' && !attempt.shadow) ?? null;
 
 /** Whether that attempt ended in a way that lets the next step start at once; a delivery corrected later re-triggers nothing. */
 export const failedFirsthand = (attempt: AttemptState): boolean => hasFailed(attempt) && !attempt.corrected;

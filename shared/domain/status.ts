@@ -20,21 +20,24 @@ const mayStillClaim = (state: NotificationState): boolean => {
     && (attempt === null || (!attempt.corrected && (hasFailed(attempt) || !attempt.deadlinePassed)));
 };
 
-const hasOpenWork = (state: NotificationState): boolean => mayStillClaim(state) || state.attempts.some(isOpen);
+/** What runs in shadow counts only where nothing else does. */
+const isOnlyShadow = (state: NotificationState): boolean => state.steps.length > 0 && state.steps.every((step) => step.shadow);
 
 /** The public status of a notification: a pure function of its state, first match wins. Source: the design's table. */
 export const publicStatus = (state: NotificationState): PublicStatus => {
-  const has = (name: AttemptState['state']): boolean => state.attempts.some((attempt) => attempt.state === name);
+  const onlyShadow = isOnlyShadow(state);
+  const attempts = state.attempts.filter((attempt) => onlyShadow || !attempt.shadow);
+  const has = (name: AttemptState['state']): boolean => attempts.some((attempt) => attempt.state === name);
   if (state.rejected) return 'policy_rejected';
-  const wanted = state.steps.filter((_, index) => !wasPassedOver(state, index)).length;
+  const wanted = state.steps.filter((step, index) => !step.shadow && !wasPassedOver(state, index)).length;
   const delivered = new Set(state.attempts.filter((attempt) => attempt.state === 'delivered').map((attempt) => attempt.channel)).size;
   if (state.strategy === 'all' && delivered > 0) return delivered === wanted ? 'delivered' : 'partially_delivered';
   if (delivered > 0) return 'delivered';
   if (state.closed) return 'closed';
-  if (hasOpenWork(state)) return state.attempts.some(wasSubmitted) ? 'in_progress' : 'accepted';
+  if (mayStillClaim(state) || attempts.some(isOpen)) return attempts.some(wasSubmitted) ? 'in_progress' : 'accepted';
   if (has('submitted')) return 'sent';
   if (has('submitted_unknown')) return 'unknown';
   if (state.expired || has('expired')) return 'expired';
-  if (state.steps.length > 0 && state.steps.every((_, index) => wasPassedOver(state, index))) return 'suppressed';
-  return 'undelivered';
+  if (state.steps.length > 0 && state.steps.every((step, index) => wasPassedOver(state, index) || (step.shadow && !onlyShadow))) return 'suppressed';
+  return onlyShadow ? 'shadowed' : 'undelivered';
 };

@@ -35,6 +35,9 @@ export const startSubmission = (work: Work, key: AttemptKey): void => {
   work.emit({ kind: 'SubmissionStarted', details: { attempt: key, submission, outcome_due_at: outcomeDueAt, ...(probe ? { probe } : {}) } });
 };
 
+/** Ends an attempt in shadow, where its provider would have been called. `reason` says why it could not have been. */
+export const endShadowed = (work: Work, key: AttemptKey, reason: ReasonCode | null): void => work.emit({ kind: 'AttemptShadowed', details: { attempt: key, reason } });
+
 /** Books the outcome as unknown: live until its grace ends, looked for where the provider can be asked, never called failed. */
 export const outcomeUnknown = (work: Work, attempt: AttemptState, reason: ReasonCode): void => {
   const next = firstPoll(work, { ...attempt, state: 'submitted_unknown' });
@@ -158,10 +161,11 @@ export type SubmitRefusal = Extract<DeadLetterReason, 'render_drift' | 'payload_
 
 /**
  * A message that no longer renders to the hash fixed at planning, whose payload is gone, or that was planned for a provider
- * which carries its channel no more, is a dead letter, never a call.
+ * which carries its channel no more, is a dead letter, never a call. In shadow it is a finding, and no operator's work.
  */
 export const refuseToSubmit = (work: Work, key: AttemptKey, reason: SubmitRefusal): void => {
   const attempt = work.attempt(key);
+  if (attempt.shadow) return endShadowed(work, key, reason);
   deadLetter(work, attempt, reason, mayBeSent(attempt));
 };
 

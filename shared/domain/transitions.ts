@@ -39,6 +39,8 @@ export type Transition =
     on_precondition_error?: 'send' | 'hold';
     /** The steps before which the origin system is asked; absent where it is before every one, or there is nothing to ask. */
     precondition_steps?: number[];
+    /** The steps that run in shadow; absent where none does. */
+    shadow_steps?: number[];
   }>
   | Of<'PolicyRejected', { reason: ReasonCode; purpose: string; policy_version: number; requested_at: Instant; expires_at: Instant; recipient_commitment: string; payload?: PayloadBound }>
   | Of<'StepSkipped', { step: number; channel: Channel; reason: ReasonCode }>
@@ -46,19 +48,23 @@ export type Transition =
   | About<'AttemptPlanned', {
     step: number; channel: Channel; sequence: number; origin: 'policy' | 'operator'; provider: ProviderName; status_by_poll: boolean;
     can_look_up: boolean; template: string; template_version: number; render_hash: string; starts_at: Instant; decision_deadline_at: Instant;
+    /** It runs in shadow: it is never submitted. */
+    shadow?: true;
     content?: ContentSnapshot; reconcile?: Capabilities['reconcile']; replay_within_ms?: number | null; visible_after_ms?: number | null;
     /** Absent where no report can come by mail. */
     reports_by_mail?: true;
   }>
   | About<'AttemptRenderFailed', {
     step: number; channel: Channel; sequence: number; origin: 'policy' | 'operator'; provider: ProviderName; template: string;
-    template_version: number; decision_deadline_at: Instant; reason: ReasonCode;
+    template_version: number; decision_deadline_at: Instant; reason: ReasonCode; shadow?: true;
   }>
   | About<'AttemptQueued', { generation: number; requeue_at: Instant }>
   | About<'AttemptRequeued', { generation: number; requeue_at: Instant }>
   | About<'AttemptCancelled', { reason: ReasonCode }>
   | About<'AttemptExpired', { reason: ReasonCode }>
   | About<'AttemptDeadLettered', { reason: ReasonCode }>
+  /** In shadow, where a provider call would have been made; a reason says why none could have been. */
+  | About<'AttemptShadowed', { reason: ReasonCode | null }>
   /** Its provider refuses our account; it waits in its queue. */
   | About<'AttemptHeld', { provider: ProviderName; reason: 'provider_auth' | 'provider_account' }>
   | About<'AttemptReleased', { reason: ReasonCode; generation: number; requeue_at: Instant }>

@@ -50,7 +50,7 @@ export type Outcome = 'pending' | 'accepted' | 'delivered' | 'undelivered' | 're
 
 export type PublicStatus =
   | 'accepted' | 'in_progress' | 'sent' | 'delivered' | 'partially_delivered' | 'undelivered' | 'unknown' | 'expired'
-  | 'closed' | 'suppressed' | 'policy_rejected';
+  | 'closed' | 'suppressed' | 'policy_rejected' | 'shadowed';
 
 /** A message as it goes to a provider, byte for byte. Its hash is fixed when the attempt is planned. */
 export type RenderedMessage =

@@ -25,7 +25,11 @@ const attemptRules = (attempt: AttemptState, { before, decision: { state, transi
   const was = findAttempt(before, attempt.key);
   const corrected = transitions.some(({ transition: t }) => t.kind === 'DeliveryCorrected' && t.details.attempt === attempt.key);
   if (was && was.settledAt !== null && !corrected) must(isDeepStrictEqual(frozenFields(was), frozenFields(attempt)), 'an attempt that ended never changes (inv. 8)', [was, attempt]);
-  const end = attempt.state === 'delivered' || attempt.state === 'submitted' || isLive(attempt);
+  const end = attempt.state === 'delivered' || attempt.state === 'submitted' || attempt.state === 'shadowed' || isLive(attempt);
+  const shadow = input.policy.steps[attempt.step]?.shadow === true;
+  must((attempt.shadow === true) === shadow && (shadow || attempt.state !== 'shadowed'), 'in shadow runs what the policy says, and nothing else', attempt);
+  must(!shadow || (attempt.submissions === 0 && attempt.submittedAt === null && attempt.providerMessageId === null && attempt.nextPollAt === null), 'what runs in shadow has no submission', attempt);
+  must(!shadow || (!attempt.superseded && attempt.providerWaitAt === null && attempt.sequence === 1), 'what runs in shadow is neither superseded, held nor retried', attempt);
   must(end || (attempt.reason !== null && attempt.reason in REASONS), 'every end has a reason', attempt);
   must(!isUnsubmitted(attempt) || !attempt.superseded, 'a claim leaves no earlier attempt unsubmitted (inv. 10)', attempt);
   must(!isUnsubmitted(attempt) || now < state.expiresAt, 'nothing waits to be submitted once expired (inv. 5)', attempt);
@@ -34,6 +38,16 @@ const attemptRules = (attempt: AttemptState, { before, decision: { state, transi
   must(attempt.state !== 'submitting' || (attempt.outcomeDueAt as number) > now || was?.state !== 'submitting', 'a lost worker is rescued', attempt);
   must(attempt.nextPollAt === null || attempt.nextPollAt < state.reconcileUntil, 'no poll after the grace', attempt);
   must(attempt.nextPollAt === null || isLive(attempt), 'only a live attempt is polled', attempt);
+};
+
+/** A shadow alarms nobody: neither a dead letter nor a step of its own comes of it. */
+const shadowRules = ({ decision: { state, transitions, requests } }: Decided): void => {
+  const isShadow = (key: unknown): boolean => state.attempts.some((attempt) => attempt.shadow === true && attempt.key === key);
+  must(!requests.some((one) => one.kind === 'dead_letter' && isShadow(one.attempt)), 'what runs in shadow is no dead letter', requests);
+  for (const { transition: t } of transitions) {
+    must(t.kind !== 'FallbackClaimed' || !isShadow(t.details.rests_on?.attempt), 'what runs in shadow claims nothing', t);
+    must(t.kind !== 'FallbackClaimed' || state.steps[t.details.to_step]?.shadow !== true, 'what runs in shadow is never claimed', t);
+  }
 };
 
 const stateRules = (decided: Decided): void => {
@@ -86,6 +100,7 @@ export const openChecks = (eventId: string): ((decided: Decided) => void) => {
     }
     must(isDeepStrictEqual(replayed, decision.state), 'the state is the fold of the ledger (inv. 4)');
     stateRules(decided);
+    shadowRules(decided);
     checkProviders(decided);
     answerRules(decided);
     must(isExhaustive(decided), 'a decision leaves nothing undone', decided.command);

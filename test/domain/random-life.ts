@@ -24,6 +24,7 @@ export interface Life {
   precondition: 'send' | 'hold' | null; asksOnly: Channel | null; onUnknown: OnUnknown; maxSubmissions: number; reconciling: boolean; escalateWhen: EscalateWhen[]; strategy: 'escalate' | 'all'; order: Channel[]; canLookUp: boolean; emailByPoll: boolean; jitter: number;
   renderFails: Channel | null; barred: Channel | null; expiresInMs: number; seed: number; acts: Act[];
   payload: PayloadTerms;
+  shadow: Channel | null;
 }
 
 const act: fc.Arbitrary<Act> = fc.record({ kind: fc.constantFrom(...ACTS), pick: fc.nat(1_000), draw: fc.nat(1_000_000), repeat: fc.boolean() });
@@ -40,6 +41,8 @@ export const anyLife: fc.Arbitrary<Life> = fc.record({
     variables: fc.constantFrom('submitted' as const, 'settled' as const, 'retention' as const), addresses: fc.constantFrom('retry_window' as const, 'retention' as const),
     retryWindowMs: fc.constantFrom(0, 60_000, 86_400_000), afterSettling: fc.constantFrom('retry' as const, 'retry' as const, 'nothing' as const),
   }),
+  // Last, and seldom: the lives that were drawn before it was there stay as they were.
+  shadow: fc.constantFrom<Channel | null>(...Array.from({ length: 10 }, () => null), 'sms', 'email'),
 });
 
 const generator = (seed: number) => {
@@ -162,12 +165,14 @@ const carriersOf = ({ canLookUp, emailByPoll, reconciling }: Life): Record<Chann
 /** Where a policy names the steps to ask before. */
 const asking = ({ precondition, asksOnly }: Life, channel: Channel) => (precondition !== null && asksOnly === channel ? { precondition } : {});
 
+const shadowOf = ({ shadow }: Life, channel: Channel) => (shadow === channel ? { shadow: true as const } : {});
+
 /** Plays a life to its end: random acts, then only what time itself brings, until nothing is due any more. */
 export const live = (life: Life): World => {
   const { escalateWhen, onUnknown, maxSubmissions, strategy, order, jitter, seed, renderFails, barred } = life;
   const step = { escalateWhen, onUnknown, pollJitter: jitter, transportRetry: { maxSubmissions, baseMs: 1_000, capMs: 10_000 } };
   const world = openWorld({
-    policy: examplePolicy({ policy: { strategy, payload: life.payload }, sms: { ...step, ...asking(life, 'sms') }, email: { ...step, ...asking(life, 'email') }, order }), random: generator(seed), carriers: carriersOf(life),
+    policy: examplePolicy({ policy: { strategy, payload: life.payload }, sms: { ...step, ...asking(life, 'sms'), ...shadowOf(life, 'sms') }, email: { ...step, ...asking(life, 'email'), ...shadowOf(life, 'email') }, order }), random: generator(seed), carriers: carriersOf(life),
     render: (channel) => (channel === renderFails ? { ok: false, reason: 'render_error' } : { ok: true, hash: 'b1946ac9' }),
   });
   const scene: Scene = { world, calls: [] };

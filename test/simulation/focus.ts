@@ -1,6 +1,6 @@
 import type { Seeded } from '../audit/seeded.ts';
 import type { Fault, Plan } from './plan.ts';
-import { ASKING } from './policies.ts';
+import { ASKING, SHADOWED } from './policies.ts';
 import { stream } from './random.ts';
 
 /** A plan made richer in what leads to one kind of mistake; the seed still decides everything. */
@@ -39,6 +39,11 @@ const FOCUSES = {
     ...plan,
     workflows: [0, 1, 2].map((index) => ({ ...(plan.workflows[0] as Plan['workflows'][number]), at: index * random.between(100, 2_000), closeAfterMs: null, expiresInMs: null, bar: null, acts: [], unrenderable: false, region: 'US', person: index })),
     faults: [...plan.faults, ...(['sms', 'email'] as const).map((channel): Fault => ({ kind: 'account-refused', channel, at: 0, forMs: random.between(3_000, 40_000) }))],
+  }),
+  /** Steps run in shadow, of messages that sometimes cannot be made. */
+  'in-shadow': (plan: Plan, random: Seeded): Plan => ({
+    ...plan,
+    workflows: plan.workflows.map((workflow) => ({ ...workflow, policy: random.pick(SHADOWED), origin: null, region: 'US', unrenderable: random.chance(0.3), closeAfterMs: null })),
   }),
   /** An origin system is asked, fails first, and says no in the end. */
   'asked-origins': (plan: Plan, random: Seeded): Plan => ({

@@ -45,10 +45,10 @@ export interface CheckSettings {
 }
 
 const FAILED = new Set(['rejected', 'undelivered', 'suppressed', 'render_failed', 'dead_lettered']);
-const NOT_SENT = new Set(['planned', 'queued', 'cancelled', 'expired', 'render_failed', 'dead_lettered']);
+const NOT_SENT = new Set(['planned', 'queued', 'cancelled', 'expired', 'render_failed', 'dead_lettered', 'shadowed']);
 const ENDS: Record<string, string> = {
   AttemptDelivered: 'delivered', AttemptUndelivered: 'undelivered', AttemptRejected: 'rejected', AttemptSuppressed: 'suppressed',
-  AttemptCancelled: 'cancelled', AttemptExpired: 'expired', AttemptDeadLettered: 'dead_lettered', AttemptRenderFailed: 'render_failed',
+  AttemptCancelled: 'cancelled', AttemptExpired: 'expired', AttemptDeadLettered: 'dead_lettered', AttemptRenderFailed: 'render_failed', AttemptShadowed: 'shadowed',
 };
 const HEARD = new Set(['StatusObserved', 'AttemptDelivered', 'AttemptUndelivered', 'AttemptRejected', 'AttemptSuppressed', 'StatusReadFailed', 'AttemptAdopted']);
 const QUEUED = new Set(['AttemptQueued', 'AttemptRequeued', 'SubmissionDeferred', 'SubmissionAbandoned', 'ResubmissionPlanned']);
@@ -135,11 +135,20 @@ export const openChecks = (settings: CheckSettings): Checks => {
   };
 
   const checkOrigin = openOriginChecks(settings);
+  /** By the policy itself, and not by what the state made of it. */
+  const checkShadow = ({ transition: { kind, details } }: Told, from: NotificationState, policy: Policy): void => {
+    const stepOf = (key: unknown): PolicyStep | undefined => policy.steps[find(from, key)?.step ?? -1];
+    const key = String(details['attempt'] ?? from.eventId);
+    if (kind === 'SubmissionStarted') must(stepOf(key)?.shadow !== true, 'what runs in shadow is never submitted', key);
+    if (kind === 'AttemptShadowed') must(stepOf(key)?.shadow === true && details['reason'] !== 'render_drift', 'only what runs in shadow ends in it', key);
+    if (kind === 'FallbackClaimed') must(policy.steps[Number(details['to_step'])]?.shadow !== true && policy.steps[Number(details['from_step'])]?.shadow !== true, 'what runs in shadow neither claims nor is claimed', key);
+  };
   const entry = (book: Book, told: Told, around: { from: NotificationState; policy: Policy; now: number; erased: boolean; suppressed: (channel: string) => boolean; later: readonly Told[]; all: readonly Told[] }): void => {
     const { from, policy, now } = around;
     const { kind, details } = told.transition;
     must(Math.abs(told.at - now) <= settings.clockSlackMs, 'every instant derives from the injected clock', `${kind} ${told.at - now} ms off`);
     checkOrigin(told, from, policy);
+    checkShadow(told, from, policy);
     if (kind === 'SubmissionStarted') started(book, told, from, around);
     if (kind === 'FallbackClaimed') {
       claimed(book, told, from, {
@@ -186,7 +195,9 @@ export const openChecks = (settings: CheckSettings): Checks => {
       const waits = attempt.state === 'planned' || attempt.state === 'queued';
       must(!waits || !attempt.superseded, 'a claim leaves no earlier attempt unsubmitted', attempt.key);
       must(!waits || state.closed === null, 'nothing waits to be submitted once closed', attempt.key);
-      if (claimedNow && waits) must(attempt.key === state.attempts.at(-1)?.key, 'a claim leaves no earlier attempt unsubmitted', attempt.key);
+      const shadow = settings.policyOf(state.purpose).steps[attempt.step]?.shadow === true;
+      must(!shadow || !append.rows.dead_letters.some((row) => row['attempt_key'] === attempt.key), 'what runs in shadow is no dead letter', attempt.key);
+      if (claimedNow && waits && !shadow) must(attempt.key === state.attempts.at(-1)?.key, 'a claim leaves no earlier attempt unsubmitted', attempt.key);
       const row = notification.attempts.get(attempt.key);
       must(row?.state === attempt.state && row.nextPollAt === attempt.nextPollAt && row.settledAt === attempt.settledAt, 'the next poll and the state stand in the database', attempt.key);
       must(attempt.state !== 'queued' || attempt.requeueAt === null || state.paused !== null || (notification.decideAt !== null && notification.decideAt <= attempt.requeueAt), 'whatever waits has an alarm', attempt.key);

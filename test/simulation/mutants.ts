@@ -26,6 +26,8 @@ const FOCUS: Readonly<Record<string, FocusName>> = {
   'answer-stands-for-good': 'asked-origins',
   'no-read-as-yes': 'asked-origins',
   'an-error-never-holds': 'asked-origins',
+  'a-shadow-is-submitted': 'in-shadow',
+  'a-shadow-alarms': 'in-shadow',
 };
 
 const DELIVERY = 'shared/delivery';
@@ -130,6 +132,8 @@ export const MUTANTS: readonly Mutant[] = [
   one(41, 'answer-stands-for-good', `${DOMAIN}/precondition.ts`, ['validUntil !== null && now < validUntil;', 'validUntil !== null && now > 0;']),
   one(42, 'no-read-as-yes', `${DELIVERY}/origin-desk.ts`, ['answer: answer.kind satisfies PreconditionAnswer', "answer: answer.kind === 'not_needed' ? 'needed' : answer.kind"]),
   one(43, 'an-error-never-holds', `${DOMAIN}/precondition.ts`, ["(precondition.answer === 'error' && precondition.onError === 'hold' ? precondition.validUntil : null);", 'null;']),
+  one(44, 'a-shadow-is-submitted', `${DOMAIN}/decide.ts`, ['if (shadow) endShadowed(work, key, null);', 'if (shadow && step < 0) endShadowed(work, key, null);']),
+  one(45, 'a-shadow-alarms', `${DOMAIN}/plan-attempt.ts`, ['if (!step.shadow) work.request(', 'work.request(']),
 ];
 
 /** The focus under which a mistake is looked for; none for most. */

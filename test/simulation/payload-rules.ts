@@ -11,7 +11,7 @@ const isNewest = (state: NotificationState, index: number): boolean =>
   !state.attempts.some((other, at) => at > index && other.channel === state.attempts[index]?.channel);
 
 const isAsked = (state: NotificationState): boolean => state.closed === null && state.attempts.every((attempt) => attempt.state !== 'delivered')
-  && state.attempts.some((attempt, index) => (attempt.state === 'dead_lettered' || attempt.state === 'render_failed') && isNewest(state, index));
+  && state.attempts.some((attempt, index) => !attempt.shadow && (attempt.state === 'dead_lettered' || attempt.state === 'render_failed') && isNewest(state, index));
 
 /** Said anew, without the product's rule: whether anything that may still happen could start a submission at `at` or later. */
 export const couldSubmit = (state: NotificationState, at: number): boolean => {
@@ -22,7 +22,7 @@ export const couldSubmit = (state: NotificationState, at: number): boolean => {
   if (state.payload?.afterSettling === 'nothing' && state.settledAt !== null && !isAsked(state)) return false;
   return state.steps.some((step) => step.phase === 'waiting') || state.attempts.some((attempt, index) =>
     ((attempt.state === 'submitted' || attempt.state === 'submitted_unknown') && attempt.settledAt === null)
-    || attempt.state === 'delivered' || (FAILED.has(attempt.state) && isNewest(state, index)));
+    || attempt.state === 'delivered' || (!attempt.shadow && FAILED.has(attempt.state) && isNewest(state, index)));
 };
 
 /** From when on no submission is possible, as the state stands; null while something is on its way. */

@@ -1,7 +1,7 @@
 import type { Seeded } from '../audit/seeded.ts';
 import type { TransportChoice } from '../../shared/transports/carriers.ts';
 import { stream } from './random.ts';
-import { ASKING } from './policies.ts';
+import { ASKING, SHADOWED } from './policies.ts';
 import { drawTrouble } from './troubles.ts';
 
 /** Boundaries behind which something is durable, or on its way to be: where a process may die, stop, or lose an answer. */
@@ -160,6 +160,12 @@ const drawOrigin = (random: Seeded): Partial<Workflow> => (!random.chance(0.05) 
   origin: { errors: random.pick([0, 0, 0, 1, 2]), noAfterMs: random.chance(0.6) ? random.between(0, 45_000) : null, slowMs: random.pick([5, 40, 300, 1_500, 2_500]) },
 });
 
+/** Now and then a step runs in shadow, from a stream of its own as well. */
+const inShadow = (random: Seeded, workflow: Workflow): Workflow => {
+  const policy = random.pick(SHADOWED);
+  return random.chance(0.05) && workflow.origin === null ? { ...workflow, policy } : workflow;
+};
+
 /** In turn a boundary with its fault and another kind; a few more by chance; and now and then faults that belong together. */
 const drawFaults = (seed: number, random: Seeded): Fault[] => [
   atBoundary(PAIRS[seed % PAIRS.length] as (typeof PAIRS)[number], random),
@@ -180,9 +186,11 @@ export const planOf = (seed: number, withFaults = true): Plan => {
   const carriers: TransportChoice = { sms: random.pick(['twilio', 'twilio', 'sinch']), email: random.pick(['smtp', 'smtp', 'resend']), ...trouble.carriers };
   const suppressing = stream(seed, 'suppressions');
   const asking = stream(seed, 'origins');
+  const shadows = stream(seed, 'shadows');
   const together = suppressing.chance(0.4);
   const workflows = Array.from({ length: random.pick([1, 1, 1, 1, 2, 2, 3]) }, (_, index) => ({ ...drawWorkflow(random, carriers), ...(index === 0 ? trouble.first : {}) }))
-    .map((workflow, index): Workflow => ({ ...workflow, person: together ? 0 : index, acts: [...workflow.acts, ...drawSuppressions(suppressing)], origin: null, ...drawOrigin(asking) }));
+    .map((workflow, index): Workflow => ({ ...workflow, person: together ? 0 : index, acts: [...workflow.acts, ...drawSuppressions(suppressing)], origin: null, ...drawOrigin(asking) }))
+    .map((workflow) => inShadow(shadows, workflow));
   const faults = withFaults ? [...trouble.faults, ...drawFaults(seed, random), ...drawRefusal(seed)] : [];
   return { seed, carriers, workflows, faults };
 };

@@ -34,11 +34,17 @@ const variations = (base: Policy): Policy[] => {
     { ...quick, steps: stepsOf(base, () => ({ precondition: 'send' })) },
     { ...quick, steps: stepsOf(base, ({ channel }) => (channel === 'email' ? { precondition: 'hold' } : {})) },
     { ...quick, steps: stepsOf(base, () => ({ precondition: 'hold' })) },
+    // Numbers as in SHADOWED.
+    { ...quick, steps: stepsOf(base, ({ channel }) => (channel === 'sms' ? { shadow: true } : {})) },
+    { ...quick, steps: stepsOf(base, ({ channel }) => (channel === 'email' ? { shadow: true } : {})) },
+    { ...quick, steps: stepsOf(base, () => ({ shadow: true })) },
   ].map((policy, index) => ({ ...policy, ...payloadOf(index), purpose: `simulated-${index}`, version: 1 }) as Policy);
 };
 
 /** The policies that ask an origin system. */
 export const ASKING = [7, 8, 9] as const;
+/** The policies with a step in shadow: the first, the last, both. */
+export const SHADOWED = [10, 11, 12] as const;
 
 const BRIEF: LocaleParts = { sms: '{{category}} {{ref}}', subject: '{{category}}', text: '{{message}} {{ref}}', html: '<p>{{message}} {{ref}}</p>' };
 
