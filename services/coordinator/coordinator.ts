@@ -13,6 +13,7 @@ import { startHeartbeat } from './heartbeat.ts';
 import { startCheckpoints } from './checkpoints.ts';
 import { startDeadLetterDuty } from './dead-letters.ts';
 import { createGate } from './gate.ts';
+import { startInboundDuty } from './inbound.ts';
 import { handOutPolls } from './hand-out-polls.ts';
 
 export interface CoordinatorSettings {
@@ -25,6 +26,8 @@ export interface CoordinatorSettings {
   /** Most status reads of each provider in any second, all coordinators together; without it there is no limit. */
   pollsPerSecond?: PollRates;
   providerTimeoutMs: number;
+  /** How often it is read what recipients text back, all coordinators together; without it only when asked to. */
+  inboundEveryMs?: number;
   /** Where the checkpoints are copied to, outside of the database; without it this coordinator makes none. */
   checkpointFile?: string;
 }
@@ -34,6 +37,8 @@ export interface Coordinator {
   sweep: () => Promise<void>;
   /** Carries out at once what operators asked for, and shows them what waits. */
   attendDeadLetters: () => Promise<void>;
+  /** Reads what recipients texted back, where a read is due. */
+  readInbound: () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -111,6 +116,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
       },
     }),
   ];
+  const inbound = startInboundDuty({ engine, transports: settings.transports, everyMs: settings.inboundEveryMs, busyMs: leaseMs });
   const heartbeat = startHeartbeat({ engine, queue, relay, sweep, tickEveryMs: TICK_EVERY_MS, pollsHere: () => pollsHere });
   const checkpoints = settings.checkpointFile === undefined ? null : startCheckpoints({ engine, file: settings.checkpointFile });
   const partitions = setInterval(() => {
@@ -122,10 +128,12 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   return {
     sweep,
     attendDeadLetters: deadLetters.attend,
+    readInbound: inbound.tick,
     close: async () => {
       clearInterval(partitions);
       clearInterval(artifacts);
       await checkpoints?.close();
+      await inbound.close();
       await heartbeat.close();
       await Promise.all([deadLetters.close(), ...workers.map((worker) => worker.close())]);
       await running?.catch(() => undefined);

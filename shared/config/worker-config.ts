@@ -45,13 +45,16 @@ export interface CoordinatorConfig {
   pollConcurrency: number;
   /** Most status reads of each provider in any second, all coordinators together. */
   pollsPerSecond: { twilio: number; sinch: number; resend: number };
+  /** How often it is read what recipients text back, all coordinators together. */
+  inboundEveryMs: number;
 }
 
-/** Reads how many status reads a coordinator makes, at once and in a second. @throws ConfigurationError. */
+/** Reads how many status reads a coordinator makes, at once and in a second, and how often it looks for what recipients text back. @throws ConfigurationError. */
 export const readCoordinatorConfig = (env: Environment): CoordinatorConfig => {
-  const read = readVariables(env, ['POLL_CONCURRENCY', 'TWILIO_POLLS_PER_SECOND', 'SINCH_POLLS_PER_SECOND', 'RESEND_POLLS_PER_SECOND']);
+  const read = readVariables(env, ['POLL_CONCURRENCY', 'TWILIO_POLLS_PER_SECOND', 'SINCH_POLLS_PER_SECOND', 'RESEND_POLLS_PER_SECOND', 'INBOUND_POLL_SECONDS']);
   return {
     pollConcurrency: read.POLL_CONCURRENCY,
     pollsPerSecond: { twilio: read.TWILIO_POLLS_PER_SECOND, sinch: read.SINCH_POLLS_PER_SECOND, resend: read.RESEND_POLLS_PER_SECOND },
+    inboundEveryMs: read.INBOUND_POLL_SECONDS * 1_000,
   };
 };

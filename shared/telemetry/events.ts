@@ -12,6 +12,8 @@ export const EVENTS = {
   decisionFailed: 'decision.failed',
   pollFailed: 'poll.failed',
   originFailed: 'origin.failed',
+  inboundFailed: 'inbound.failed',
+  wordHeard: 'inbound.word_heard',
   rescued: 'engine.rescued',
   providerOpened: 'provider.opened',
   providerProbed: 'provider.probed',
