@@ -7,8 +7,9 @@ import { segmentsOf } from './segments.ts';
 export interface Reply { twilioId: string; sinchId: string; from: string; to: string; text: string; at: number }
 
 export interface Replies {
-  add: (reply: { from: string; to: string; text: string }) => Reply;
-  /** In order of arrival. */
+  /** `at`: when it was texted, where it shows only now. */
+  add: (reply: { from: string; to: string; text: string; at?: number }) => Reply;
+  /** The oldest first. */
   all: () => readonly Reply[];
   clear: () => void;
 }
@@ -17,9 +18,9 @@ export interface Replies {
 export const createReplies = (now: () => number): Replies => {
   let replies: Reply[] = [];
   return {
-    add: ({ from, to, text }) => {
-      const reply = { twilioId: newMessageId('SM'), sinchId: newBatchId(), from, to, text, at: now() };
-      replies.push(reply);
+    add: ({ from, to, text, at = now() }) => {
+      const reply = { twilioId: newMessageId('SM'), sinchId: newBatchId(), from, to, text, at };
+      replies = [...replies, reply].sort((one, other) => one.at - other.at);
       return reply;
     },
     all: () => replies,

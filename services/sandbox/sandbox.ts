@@ -65,8 +65,8 @@ export interface RunningSandbox {
   setScenario(to: string, script: unknown[]): ScriptFault[] | null;
   clearScenarios(): void;
   clearMessages(): Promise<void>;
-  /** Somebody texts back. */
-  receive(reply: { from: string; to: string; text: string }): void;
+  /** Somebody texts back; `at` says when, where it shows only now. */
+  receive(reply: { from: string; to: string; text: string; at?: number }): void;
   setOutage(channel: Channel, kind: OutageKind, forMs?: number): Promise<void>;
   /** Calls back after each receipt is flushed, accepted or refused; returns the way to stop it. */
   onReceipt(listener: (receipt: Receipt) => void): () => void;

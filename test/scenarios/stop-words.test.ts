@@ -74,6 +74,14 @@ const tests = (settings: Omit<WorldSettings, 'log'>): void => {
     expect(await world.ask('SELECT count(*)::int AS count FROM inbound_cursor')).toEqual([{ count: 1 }]);
   });
 
+  test('a word that a listing shows only minutes later is heard all the same', async () => {
+    const number = aNumber();
+    await hear();
+    world.sandbox.receive({ from: number, to: OUR_NUMBER, text: 'STOP', at: world.now() - 4 * 60_000 });
+    await hear();
+    expect(await steps(number)).toEqual(STOPPED);
+  });
+
   test('START lifts nothing that an operator did', async () => {
     const number = aNumber();
     await suppressDestination(world.engine, { tenant: 'default', channel: 'sms', address: number, reason: 'requested', actor: 'operator' });
