@@ -19,6 +19,9 @@ export interface HearingSettings { everyMs: number; busyMs: number }
 type ReadingTransport = Transport & Required<Pick<Transport, 'readInbound'>>;
 const canRead = (transport: Transport): transport is ReadingTransport => transport.readInbound !== undefined;
 
+/** A number, a short code or a messaging service; nobody can text back to a name. */
+const canBeAnswered = (sender: string): boolean => /^(?:\+?\d+|MG[0-9a-f]{32})$/i.test(sender);
+
 /** Does what one message says, where it is a word and comes from a number; anything else is neither kept nor told. */
 const hear = async (engine: Engine, line: InboundLine, { id, from, text, receivedAt }: InboundMessage): Promise<void> => {
   const word = optOutWordOf(text);
@@ -55,7 +58,7 @@ const hearAll = async (engine: Engine, transport: ReadingTransport, line: Inboun
  */
 export const hearRecipients = async (engine: Engine, transport: Transport, { everyMs, busyMs }: HearingSettings): Promise<boolean> => {
   const { sms } = engine.senderPrints;
-  if (transport.channel !== 'sms' || !canRead(transport) || sms === null) return false;
+  if (transport.channel !== 'sms' || !canRead(transport) || sms === null || !canBeAnswered(engine.sender.sms)) return false;
   const line = { provider: transport.name, senderPrint: Buffer.from(sms, 'hex') };
   const startedAt = engine.now();
   const readUntil = await claimInbound(engine.db, line, { now: startedAt, busyUntil: startedAt + Math.max(everyMs, busyMs), firstFrom: startedAt - FIRST_LOOK_BACK_MS });

@@ -16,6 +16,12 @@ describe('a body that says one click', () => {
   it.each(['', 'List-Unsubscribe=', 'List-Unsubscribe=One-Click-Not', 'XList-Unsubscribe=One-Click', '{"List-Unsubscribe":"One-Click"}', MULTIPART.replace('One-Click', 'No')])('is not %p', (body) => expect(isOneClick(body)).toBe(false));
 });
 
+it('a body that is long is not searched for it', () => {
+  const from = performance.now();
+  expect(isOneClick('name=List-Unsubscribe\n'.repeat(12_000))).toBe(false);
+  expect(performance.now() - from).toBeLessThan(500);
+});
+
 describe('a link to unsubscribe', () => {
   let rig: Rig;
   let intake: RunningIntake;
