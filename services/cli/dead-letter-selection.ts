@@ -1,4 +1,4 @@
-import { eligibilityOf } from '../../shared/delivery/suppression.ts';
+import { eligibilityOf, sendersFor } from '../../shared/delivery/suppression.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { retryRefusal } from '../../shared/domain/retry.ts';
 import type { RetryOverrides } from '../../shared/domain/retry.ts';
@@ -52,5 +52,7 @@ export const readAll = async (engine: Engine, filter: DeadLetterFilter): Promise
 export const foreseen = async (engine: Engine, rows: readonly DeadLetterRecord[], overrides: RetryOverrides = {}): Promise<(string | null)[]> =>
   Promise.all(rows.map(async (row) => {
     const loaded = await engine.load(row.eventId);
-    return loaded === null ? 'no_such_attempt' : retryRefusal(loaded.state, row.attemptKey, engine.now(), { ...overrides, eligibility: eligibilityOf(engine, loaded) });
+    if (loaded === null) return 'no_such_attempt';
+    const { policy } = await engine.versions.bind(loaded.state.purpose, loaded.state.policyVersion);
+    return retryRefusal(loaded.state, row.attemptKey, engine.now(), { ...overrides, eligibility: eligibilityOf(sendersFor(engine, policy), loaded) });
   }));

@@ -1,6 +1,7 @@
 import { insertApiKey, listApiKeys, revokeApiKey } from '../../shared/ledger/api-keys.ts';
 import { createDatabaseClock } from '../../shared/ledger/database-clock.ts';
 import type { Database } from '../../shared/ledger/database.ts';
+import { inheritStops } from '../../shared/ledger/inbound-words.ts';
 import { generateApiKey } from '../../shared/security/api-key.ts';
 import type { Command } from './command.ts';
 import { dateTime } from './entry-lines.ts';
@@ -31,7 +32,10 @@ export const keyCreateCommand: Command = {
     if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(tenant)) throw new UsageError('--tenant must be a short name in lower case: letters, digits, _ or -', '--tenant');
     return withLedger(io, async (db) => {
       const key = generateApiKey();
+      // Before, so that no key works without them, and after, for what was said meanwhile.
+      await inheritStops(db, tenant);
       await insertApiKey(db, { id: key.id, hash: Buffer.from(key.hash, 'hex'), tenant, label, now: await databaseNow(db) });
+      await inheritStops(db, tenant);
       if (input.json) io.out.write(`${JSON.stringify({ id: key.id, tenant, label, api_key: key.text })}\n`);
       else io.out.write(`${key.text}\n\nThis is key ${key.id} of tenant ${tenant}. It is not shown again: keep it where secrets are kept.\n`);
       return 0;

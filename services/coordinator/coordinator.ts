@@ -15,6 +15,7 @@ import { startHeartbeat } from './heartbeat.ts';
 import { startCheckpoints } from './checkpoints.ts';
 import { startDeadLetterDuty } from './dead-letters.ts';
 import { createGate } from './gate.ts';
+import { startInboundDuty } from './inbound.ts';
 import { handOutPolls } from './hand-out-polls.ts';
 
 export interface CoordinatorSettings {
@@ -27,6 +28,8 @@ export interface CoordinatorSettings {
   /** Most status reads of each provider in any second, all coordinators together; without it there is no limit. */
   pollsPerSecond?: PollRates;
   providerTimeoutMs: number;
+  /** How often it is read what recipients text back, all coordinators together; without it only when asked to. */
+  inboundEveryMs?: number;
   /** Where the checkpoints are copied to, outside of the database; without it this coordinator makes none. */
   checkpointFile?: string;
   /** The Maildir that delivery reports come to; without it none is read. */
@@ -40,6 +43,8 @@ export interface Coordinator {
   attendDeadLetters: () => Promise<void>;
   /** Reads at once what is new in the mailbox of delivery reports. */
   attendBounces: () => Promise<void>;
+  /** Reads what recipients texted back, where a read is due. */
+  readInbound: () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -117,6 +122,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
       },
     }),
   ];
+  const inbound = startInboundDuty({ engine, transports: settings.transports, everyMs: settings.inboundEveryMs, busyMs: leaseMs });
   const heartbeat = startHeartbeat({ engine, queue, relay, sweep, tickEveryMs: TICK_EVERY_MS, pollsHere: () => pollsHere });
   const checkpoints = settings.checkpointFile === undefined ? null : startCheckpoints({ engine, file: settings.checkpointFile });
   const bounces: BounceDuty | null = settings.bounceMaildir === undefined ? null : startBounceDuty({ engine, folder: settings.bounceMaildir, actor: `${settings.actor}-mailbox` });
@@ -130,11 +136,13 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
     sweep,
     attendDeadLetters: deadLetters.attend,
     attendBounces: async () => { await bounces?.attend(); },
+    readInbound: inbound.tick,
     close: async () => {
       clearInterval(partitions);
       clearInterval(artifacts);
       await checkpoints?.close();
       await bounces?.close();
+      await inbound.close();
       await heartbeat.close();
       await Promise.all([deadLetters.close(), ...workers.map((worker) => worker.close())]);
       await running?.catch(() => undefined);

@@ -19,7 +19,7 @@ export interface Operation {
   parameters?: Parameter[];
   /** A query that a schema validates. */
   query?: { schema: z.ZodType; cures: Cures; examples: Record<string, string> };
-  body?: { schema: z.ZodType; cures: Cures; example: Record<string, unknown>; form?: boolean };
+  body?: { schema: z.ZodType; cures: Cures; example: Record<string, unknown>; /** Beside JSON, or instead of it. */ form?: boolean | 'only' };
   /** Media types of a body that is taken as it is. */
   binary?: readonly string[];
   answers: Record<number, Answer>;

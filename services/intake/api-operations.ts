@@ -1,6 +1,7 @@
 import type { Roster } from '../../shared/content/roster.ts';
 import { knownCategories } from '../../shared/content/roster.ts';
 import { artifactOperations } from './api-artifact-operations.ts';
+import { unsubscribeOperations } from './api-unsubscribe-operations.ts';
 import * as answers from './api-answers.ts';
 import type { Operation, Parameter } from './api-operation.ts';
 import * as example from './api-examples.ts';
@@ -48,7 +49,7 @@ const notifications = (): Operation[] => [{
   },
   problems: {
     ...BODY, 400: [...BODY[400], 'idempotency_key_required', 'idempotency_key_invalid', 'no_address'], 409: ['idempotency_key_reused'],
-    422: ['unknown_purpose', 'unknown_variable', 'not_renderable', 'expiry_too_short', 'expiry_too_long', 'artifacts_not_carried', 'artifact_required', 'artifact_unknown', 'artifact_expires_too_soon', 'precondition_not_supported', 'precondition_url_not_allowed'],
+    422: ['unknown_purpose', 'unknown_variable', 'not_renderable', 'expiry_too_short', 'expiry_too_long', 'public_url_not_https', 'artifacts_not_carried', 'artifact_required', 'artifact_unknown', 'artifact_expires_too_soon', 'precondition_not_supported', 'precondition_url_not_allowed'],
   },
 }, {
   method: 'get', path: '/notifications', id: 'readFeed', group: 'Notifications', needsKey: true, summary: 'The change feed',
@@ -98,4 +99,4 @@ const operations = (): Operation[] => {
 };
 
 /** Every call that intake answers. A test walks its routes and finds each here, and none beside them. */
-export const apiOperations = (roster: Roster, demo: boolean): Operation[] => [...tickets(roster, demo), ...notifications(), ...artifactOperations(), ...operations()];
+export const apiOperations = (roster: Roster, demo: boolean): Operation[] => [...tickets(roster, demo), ...notifications(), ...artifactOperations(), ...unsubscribeOperations(), ...operations()];

@@ -20,6 +20,7 @@ import { addReceiptRoutes } from './receipt-routes.ts';
 import { requestLog } from './request-log.ts';
 import { addRoute } from './routes.ts';
 import { addTicketRoutes } from './ticket-routes.ts';
+import { addUnsubscribeRoutes } from './unsubscribe-routes.ts';
 
 export interface IntakeSettings {
   engine: Engine;
@@ -61,6 +62,7 @@ export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeS
   addNotificationRoutes(app, { engine, site, preconditionOrigins: config.preconditionOrigins ?? [] });
   addArtifactRoutes(app, { engine, maxBytes: config.artifactMaxBytes ?? DEFAULT_MAX_BYTES });
   addReportRoutes(app, { engine, site, log, reportsPerMinute: config.reportsPerMinute, background });
+  addUnsubscribeRoutes(app, { engine, site, unsubscribesPerMinute: config.unsubscribesPerMinute });
   addDocsRoutes(app, { site, roster, demo: config.demo });
   app.use(() => { throw notFound(); });
   app.use(errorHandler(site, log));

@@ -12,6 +12,7 @@ import { refuseUndeclared } from './declared-variables.ts';
 import { refusePrecondition } from './precondition-field.ts';
 import type { Site } from './page.ts';
 import { Problem, faultyFields } from './problem.ts';
+import { withUnsubscribeLink } from './unsubscribe-link.ts';
 
 const iso = (at: number): string => new Date(at).toISOString();
 
@@ -40,8 +41,9 @@ export const postNotification = (engine: Engine, { site, preconditionOrigins }: 
   await refuseUndeclared(engine, fields, { tenant, idempotencyKey });
   await refusePrecondition(engine, fields, { tenant, idempotencyKey, origins: preconditionOrigins });
   const carrying = await readCarrying(engine, fields, { site, tenant, idempotencyKey });
+  const carried = await withUnsubscribeLink(engine, fields, { site, tenant, idempotencyKey, carrying });
   const outcome = await acceptNotification(engine, {
-    tenant, idempotencyKey, fingerprintOf: fields, purpose: fields.purpose, recipient: fields.recipient, ...carrying,
+    tenant, idempotencyKey, fingerprintOf: fields, purpose: fields.purpose, recipient: fields.recipient, ...carried,
     expiresAt: fields.expiresAt, preconditionUrl: fields.preconditionUrl ?? null, requestId: String(request.id), actor: `key:${keyId}`, ticket: null,
   });
   response.set('Cache-Control', 'no-store');

@@ -69,7 +69,7 @@ const operationOf = (operation: Operation): Json => {
   return {
     operationId: id, tags: [group], summary, ...(description === undefined ? {} : { description }), ...(needsKey ? { security: [{ apiKey: [] }] } : { security: [] }),
     parameters: [...parameters.map(parameterOf), ...(query ? queryOf(query) : [])],
-    ...(content ? { requestBody: { required: true, content: { 'application/json': content, ...(body.form ? { 'application/x-www-form-urlencoded': content } : {}) } } } : {}),
+    ...(content ? { requestBody: { required: true, content: { ...(body.form === 'only' ? {} : { 'application/json': content }), ...(body.form ? { 'application/x-www-form-urlencoded': content } : {}) } } } : {}),
     ...(operation.binary ? { requestBody: { required: true, content: Object.fromEntries(operation.binary.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])) } } : {}),
     responses: Object.fromEntries([
       ...Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)] as const),

@@ -129,3 +129,11 @@ const bodyReader = (accepted: readonly string[]): RequestHandler => (request, re
 export const jsonBody = bodyReader([JSON_TYPE]);
 /** Reads a JSON or a form-encoded body; `contact.sms` and `contact[sms]` become members. */
 export const jsonOrFormBody = bodyReader([JSON_TYPE, FORM_TYPE]);
+
+/** Reads a body of whatever type as text, byte for byte a character: for callers whose stated type says nothing. */
+export const textBody: RequestHandler = (request, response, next) => {
+  raw(request, response, (error?: unknown) => {
+    if (error === undefined) request.body = Buffer.isBuffer(request.body) ? request.body.toString('latin1') : '';
+    next(error === undefined ? undefined : refused(error));
+  });
+};

@@ -1,8 +1,10 @@
 import express from 'express';
-import type { ErrorRequestHandler, Response, Router } from 'express';
+import type { ErrorRequestHandler, Router } from 'express';
 import { z } from 'zod';
 import { OUTAGE_KINDS } from './outage.ts';
+import { createInboundApi } from './inbound-api.ts';
 import type { Provider } from './provider.ts';
+import { problem } from './problem.ts';
 import type { ScriptFault } from './script.ts';
 import { countsOf, viewsOf } from './views.ts';
 
@@ -15,13 +17,6 @@ const messagesQuery = z.object({
   to: z.string().optional(), attempt_key: z.string().optional(), limit: z.coerce.number().int().min(0).optional(),
 });
 
-/** RFC 9457; `errors` names every field at fault, `field` and `detail` the first. */
-const problem = (response: Response, code: string, faults: ScriptFault[]): void => {
-  const first = faults[0] ?? { field: '', detail: 'The request cannot be read' };
-  response.status(400).type('application/problem+json').send(JSON.stringify({
-    type: 'about:blank', title: 'Bad Request', status: 400, code, field: first.field, detail: `${first.field}: ${first.detail}`, errors: faults,
-  }));
-};
 const faultsOf = (error: z.ZodError): ScriptFault[] => error.issues.map((issue) => ({ field: issue.path.join('.'), detail: issue.message }));
 
 const unreadable: ErrorRequestHandler = (error: { status?: number }, _request, response, next) => {
@@ -30,7 +25,7 @@ const unreadable: ErrorRequestHandler = (error: { status?: number }, _request, r
   else next(error);
 };
 
-const addMessages = (router: Router, { inbox, now }: Provider): void => {
+const addMessages = (router: Router, { inbox, replies, now }: Provider): void => {
   router.get('/messages', (request, response) => {
     const query = messagesQuery.safeParse(request.query);
     if (!query.success) {
@@ -46,6 +41,7 @@ const addMessages = (router: Router, { inbox, now }: Provider): void => {
   });
   router.delete('/messages', async (_request, response) => {
     await inbox.clear();
+    replies.clear();
     response.sendStatus(204);
   });
 };
@@ -88,6 +84,7 @@ export const createControlApi = (provider: Provider): Router => {
     response.json({ sms: outages.kind('sms'), email: outages.kind('email') });
   });
   addMessages(router, provider);
+  router.use(createInboundApi(provider));
   router.use(unreadable);
   return router;
 };

@@ -1,9 +1,10 @@
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { MEMORABLE } from './memorable.ts';
+import type { Reply } from './replies.ts';
 import type { Counts, MessageView } from './views.ts';
 
 
-export interface InboxPage { messages: MessageView[]; counts: Counts; to: string | undefined; paused: boolean }
+export interface InboxPage { messages: MessageView[]; counts: Counts; /** Newest first. */ replies?: readonly Reply[]; to: string | undefined; paused: boolean }
 
 const REFRESH_SECONDS = 3;
 
@@ -81,8 +82,15 @@ ${message.subject === null ? '' : `<h2>${escapeHtml(message.subject)}</h2>`}
 <span>attempt key ${message.attempt_key === null ? 'missing' : `<code>${escapeHtml(message.attempt_key)}</code>`}</span> <span>submissions ${message.submission_count}</span></footer></article></li>`;
 };
 
+/** A word back, from the number that the page shows alone. */
+const replyForm = (to: string | undefined): string => (to === undefined || !/^\+[1-9]\d{6,14}$/.test(to) ? '' : `<form method="post" action="/inbound"><input type="hidden" name="from" value="${escapeHtml(to)}">
+<label>Text back as ${escapeHtml(to)}<input name="text" placeholder="STOP" autocomplete="off" required></label><button>Send</button></form>`);
+
+const replyList = (replies: readonly Reply[]): string => (replies.length === 0 ? '' : `<section aria-labelledby="replies"><h2 id="replies">Texted back</h2>
+${replies.map(({ from, text, at }) => `<p><strong>${escapeHtml(from)}</strong> ${escapeHtml(text)} <time class="soft" datetime="${new Date(at).toISOString()}">${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC</time></p>`).join('\n')}</section>`);
+
 /** The inbox as a whole page; works without JavaScript. `messages` newest first. */
-export const inboxPage = ({ messages, counts, to, paused }: InboxPage): string => {
+export const inboxPage = ({ messages, counts, replies = [], to, paused }: InboxPage): string => {
   const filter = to === undefined ? '' : `to=${encodeURIComponent(to)}`;
   const toggle = paused ? `<a href="/?${escapeHtml(filter)}">Refresh by itself</a>` : `<a href="/?${escapeHtml(filter)}${filter ? '&amp;' : ''}paused=1">Stop refreshing</a>`;
   const none = to === undefined ? '<p>No messages yet. Whatever is sent appears here.</p>' : `<p>No messages to ${escapeHtml(to)} yet. <a href="/">See all</a></p>`;
@@ -92,7 +100,7 @@ ${paused ? '' : `<noscript><meta http-equiv="refresh" content="${REFRESH_SECONDS
 <h1>Sandbox inbox</h1><p class="soft">Stand-in for the SMS and mail providers. Nothing here reaches a phone or a mailbox.</p>
 ${memorableList(to)}
 <form method="get" action="/"><label>Number or address<input name="to" value="${escapeHtml(to ?? '')}" autocomplete="off"></label><button>Show</button></form>
-<div id="received"><p class="counts"><span>${counts.accepted} accepted, ${counts.refused} refused, <span${counts.duplicate_attempt_keys > 0 ? ' class="bad"' : ''}>${counts.duplicate_attempt_keys} duplicated</span>.</span> ${toggle}</p>
-${messages.length === 0 ? none : `<ol>${messages.map(card).join('\n')}</ol>`}</div>
+${replyForm(to)}<div id="received"><p class="counts"><span>${counts.accepted} accepted, ${counts.refused} refused, <span${counts.duplicate_attempt_keys > 0 ? ' class="bad"' : ''}>${counts.duplicate_attempt_keys} duplicated</span>.</span> ${toggle}</p>
+${replyList(replies)}${messages.length === 0 ? none : `<ol>${messages.map(card).join('\n')}</ol>`}</div>
 </main></body></html>`;
 };

@@ -20,6 +20,7 @@ import type { OriginStandIn } from './origin.ts';
 import type { Provider, TwilioAccount } from './provider.ts';
 import { openReceiptLog } from './receipt-log.ts';
 import { createScenarioBook } from './scenario-book.ts';
+import { createReplies } from './replies.ts';
 import type { ScriptFault } from './script.ts';
 import { createSmtpProvider } from './smtp-provider.ts';
 import { createResendApi } from './resend-api.ts';
@@ -64,6 +65,8 @@ export interface RunningSandbox {
   setScenario(to: string, script: unknown[]): ScriptFault[] | null;
   clearScenarios(): void;
   clearMessages(): Promise<void>;
+  /** Somebody texts back; `at` says when, where it shows only now. */
+  receive(reply: { from: string; to: string; text: string; at?: number }): void;
   setOutage(channel: Channel, kind: OutageKind, forMs?: number): Promise<void>;
   /** Calls back after each receipt is flushed, accepted or refused; returns the way to stop it. */
   onReceipt(listener: (receipt: Receipt) => void): () => void;
@@ -72,6 +75,7 @@ export interface RunningSandbox {
 }
 
 const PAGE_LENGTH = 100;
+const SHOWN_REPLIES = 20;
 const DEFAULTS = readSandboxConfig({});
 /** Longer than any client keeps an idle connection, so that the stand-in never resets one by accident. */
 const KEEP_ALIVE_MS = 600_000;
@@ -98,7 +102,7 @@ const portFor = (server: NetServer, host: string, dropConnections: () => void): 
 };
 
 const createApp = (provider: Provider, settings: SandboxSettings, origin: OriginStandIn | null): express.Express => {
-  const { inbox, now } = provider;
+  const { inbox, replies, now } = provider;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -109,7 +113,7 @@ const createApp = (provider: Provider, settings: SandboxSettings, origin: Origin
   app.get('/', (request, response) => {
     const to = typeof request.query.to === 'string' && request.query.to.trim() !== '' ? request.query.to.trim() : undefined;
     const messages = viewsOf('accepted', inbox, { to, limit: PAGE_LENGTH }, now());
-    response.set('Cache-Control', 'no-store').type('html').send(inboxPage({ messages, counts: countsOf(inbox), to, paused: request.query.paused === '1' }));
+    response.set('Cache-Control', 'no-store').type('html').send(inboxPage({ messages, counts: countsOf(inbox), replies: replies.all().filter((one) => to === undefined || one.from === to).slice(-SHOWN_REPLIES).reverse(), to, paused: request.query.paused === '1' }));
   });
   app.get('/inbox.css', (_request, response) => {
     response.type('css').send(INBOX_CSS);
@@ -126,8 +130,9 @@ const createApp = (provider: Provider, settings: SandboxSettings, origin: Origin
 };
 
 const handleOf = (provider: Provider): Omit<RunningSandbox, 'httpUrl' | 'smtpUrl' | 'origin' | 'close'> => {
-  const { inbox, book, outages, now } = provider;
+  const { inbox, book, outages, replies, now } = provider;
   return {
+    receive: (reply) => { replies.add(reply); },
     messages: (filter = {}) => viewsOf('accepted', inbox, filter, now()),
     refused: (filter = {}) => viewsOf('refused', inbox, filter, now()),
     duplicates: () => inbox.duplicates(),
@@ -164,7 +169,8 @@ export const startSandbox = async (settings: SandboxSettings): Promise<RunningSa
     sms: portFor(http, host, dropHttp),
     email: { shut: () => emailPort.shut(), reopen: () => emailPort.reopen() },
   });
-  const provider: Provider = { inbox, book: createScenarioBook({ ...DEFAULT_SCHEDULE, ...settings.schedule }), outages, now: settings.now ?? Date.now };
+  const clock = settings.now ?? Date.now;
+  const provider: Provider = { inbox, book: createScenarioBook({ ...DEFAULT_SCHEDULE, ...settings.schedule }), outages, replies: createReplies(clock), now: clock };
   const smtp = createSmtpProvider(provider);
   const emailPort = portFor(smtp.server.server, host, dropSmtp);
   const { originPort, preconditionSecret: secret = DEFAULTS.preconditionSecret, now } = settings;

@@ -6,6 +6,7 @@ import { createReadObstacles, readFate } from './fate.ts';
 import { answerSubmission, decideSubmission } from './http-submit.ts';
 import type { Receipt } from './inbox.ts';
 import type { Provider, SinchAccount } from './provider.ts';
+import { sinchInbounds } from './replies.ts';
 import { segmentsOf } from './segments.ts';
 import { batchReport, isBatchId, recipientReport, sinchBatch, sinchListing } from './sinch-batch.ts';
 import { refuseAsSinch } from './sinch-errors.ts';
@@ -60,6 +61,15 @@ const addListing = (router: Router, { inbox, book, now }: Provider): void => {
   });
 };
 
+const addInbounds = (router: Router, { replies, book, now }: Provider): void => {
+  router.get('/:plan/inbounds', (request, response) => {
+    const query = Object.fromEntries(Object.entries(request.query).filter((pair): pair is [string, string] => typeof pair[1] === 'string'));
+    const fault = query.to === undefined ? null : book.drawListingFault(/^\d/.test(query.to) ? `+${query.to}` : query.to);
+    if (fault) failRead(response, fault, SINCH);
+    else response.json(sinchInbounds(replies.all(), query, now()));
+  });
+};
+
 const addReports = (router: Router, { inbox, now }: Provider): void => {
   const obstacleOf = createReadObstacles();
   const find = (id: string | undefined): Receipt | undefined => (id !== undefined && isBatchId(id) ? inbox.byId(id) : undefined);
@@ -100,6 +110,7 @@ export const createSinchApi = (provider: Provider, account: SinchAccount): Route
   router.post('/:plan/batches', express.json({ limit: '64kb' }), createSubmit(provider, isAuthorized));
   router.get('/:plan/*rest', guardReads(provider, SINCH, isAuthorized));
   addListing(router, provider);
+  addInbounds(router, provider);
   addReports(router, provider);
   router.use((_request, response) => refuseAsSinch(response, SINCH.codes.notFound));
   router.use(unreadable);

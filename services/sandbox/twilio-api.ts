@@ -3,6 +3,8 @@ import type { Request, Router } from 'express';
 import { dropWhileAway, failRead, guardReads, isObstructed, sendMaintenancePage } from './dialect.ts';
 import { createReadObstacles } from './fate.ts';
 import type { Provider, TwilioAccount } from './provider.ts';
+import type { Receipt } from './inbox.ts';
+import { asReceipt } from './replies.ts';
 import { createTwilioSubmit, TWILIO } from './twilio-submit.ts';
 import { refuse } from './twilio-errors.ts';
 import { twilioListing, twilioMessage } from './twilio-message.ts';
@@ -10,8 +12,10 @@ import { twilioListing, twilioMessage } from './twilio-message.ts';
 const textQuery = (request: Request): Record<string, string> =>
   Object.fromEntries(Object.entries(request.query).filter((pair): pair is [string, string] => typeof pair[1] === 'string'));
 
+const inOrder = (receipts: Receipt[]): Receipt[] => receipts.sort((one, other) => one.receivedAt - other.receivedAt);
+
 const addReads = (router: Router, provider: Provider, accountSid: string): void => {
-  const { inbox, book, now } = provider;
+  const { inbox, book, replies, now } = provider;
   const obstacleOf = createReadObstacles();
 
   router.get('/Accounts/:account/Messages.json', (request, response) => {
@@ -22,7 +26,8 @@ const addReads = (router: Router, provider: Provider, accountSid: string): void 
       return;
     }
     const candidates = query.To === undefined ? inbox.accepted() : inbox.acceptedTo(query.To);
-    response.json(twilioListing(candidates, { query, accountSid, now: now() }));
+    const inbound = replies.all().filter(({ to }) => query.To === undefined || to === query.To).map(asReceipt);
+    response.json(twilioListing(inbound.length === 0 ? candidates : inOrder([...candidates, ...inbound]), { query, accountSid, now: now() }));
   });
 
   router.get('/Accounts/:account/Messages/:file', (request, response) => {

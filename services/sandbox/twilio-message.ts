@@ -1,4 +1,5 @@
 import { readFate } from './fate.ts';
+import { INBOUND } from './replies.ts';
 import type { Receipt } from './inbox.ts';
 import { errorText } from './twilio-errors.ts';
 
@@ -16,7 +17,7 @@ export const twilioMessage = (receipt: Receipt, accountSid: string, now: number)
     date_created: rfc2822(receipt.receivedAt),
     date_sent: sentAt === null ? null : rfc2822(sentAt),
     date_updated: rfc2822(updatedAt),
-    direction: 'outbound-api',
+    direction: receipt.behaviour === INBOUND ? 'inbound' : 'outbound-api',
     error_code: event.errorCode,
     error_message: event.errorCode === null ? null : errorText(event.errorCode),
     from: receipt.from,

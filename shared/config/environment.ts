@@ -41,6 +41,7 @@ export const VARIABLES = {
   TWILIO_POLLS_PER_SECOND: whole(1).default(100),
   SINCH_POLLS_PER_SECOND: whole(1).default(50),
   RESEND_POLLS_PER_SECOND: whole(1).default(2),
+  INBOUND_POLL_SECONDS: whole(1).default(15),
   SMS_TRANSPORT: z.enum(['twilio', 'sinch'], { error: 'must be twilio or sinch' }).default('twilio'),
   EMAIL_TRANSPORT: z.enum(['smtp', 'resend'], { error: 'must be smtp or resend' }).default('smtp'),
   TWILIO_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).default('https://api.twilio.com'),

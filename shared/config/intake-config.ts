@@ -16,6 +16,8 @@ export interface IntakeConfig {
   artifactMaxBytes?: number;
   /** Requests about reports per minute, by client address and by link; the shipped ones where absent. */
   reportsPerMinute?: { address: number; link: number };
+  /** Requests to unsubscribe per minute: links that lead nowhere by client address, good ones by link; the shipped ones where absent. */
+  unsubscribesPerMinute?: { address: number; link: number };
 }
 
 /** Reads the intake's settings. @throws ConfigurationError. */

@@ -47,14 +47,17 @@ export interface CoordinatorConfig {
   pollsPerSecond: { twilio: number; sinch: number; resend: number };
   /** The Maildir that delivery reports come to; undefined where none is read. */
   bounceMaildir: string | undefined;
+  /** How often it is read what recipients text back, all coordinators together. */
+  inboundEveryMs: number;
 }
 
-/** Reads how many status reads a coordinator makes, at once and in a second, and where delivery reports come to. @throws ConfigurationError. */
+/** Reads how many status reads a coordinator makes, at once and in a second, where delivery reports come to, and how often it looks for what recipients text back. @throws ConfigurationError. */
 export const readCoordinatorConfig = (env: Environment): CoordinatorConfig => {
-  const read = readVariables(env, ['POLL_CONCURRENCY', 'TWILIO_POLLS_PER_SECOND', 'SINCH_POLLS_PER_SECOND', 'RESEND_POLLS_PER_SECOND', 'BOUNCE_MAILDIR']);
+  const read = readVariables(env, ['POLL_CONCURRENCY', 'TWILIO_POLLS_PER_SECOND', 'SINCH_POLLS_PER_SECOND', 'RESEND_POLLS_PER_SECOND', 'BOUNCE_MAILDIR', 'INBOUND_POLL_SECONDS']);
   return {
     pollConcurrency: read.POLL_CONCURRENCY,
     pollsPerSecond: { twilio: read.TWILIO_POLLS_PER_SECOND, sinch: read.SINCH_POLLS_PER_SECOND, resend: read.RESEND_POLLS_PER_SECOND },
     bounceMaildir: readTransportNames(env).mailReports ? read.BOUNCE_MAILDIR : undefined,
+    inboundEveryMs: read.INBOUND_POLL_SECONDS * 1_000,
   };
 };

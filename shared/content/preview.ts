@@ -1,6 +1,6 @@
 import { renderTexts } from './render-attempt.ts';
 import { smsSize } from './segments.ts';
-import { resolveLocale } from './template.ts';
+import { givesUnsubscribe, resolveLocale, UNSUBSCRIBE_VARIABLE } from './template.ts';
 import type { Part, TemplateVersion } from './template.ts';
 
 /** A message as its reader would see it, from sample values; nothing is sent and nothing kept. */
@@ -20,7 +20,7 @@ export const sampleVariables = ({ variables }: Pick<TemplateVersion, 'variables'
 
 /** Renders a template version in a locale; a variable that is not given gets a sample. */
 export const previewTemplate = (template: TemplateVersion, { locale, variables }: { locale: string; variables: Readonly<Record<string, string>> }): Preview => {
-  const rendered = renderTexts({ template, locale, variables: { ...sampleVariables(template), ...variables }, attemptKey: `${SAMPLE_EVENT}.${template.channel}.1` });
+  const rendered = renderTexts({ template, locale, variables: { ...(givesUnsubscribe(template) ? { [UNSUBSCRIBE_VARIABLE]: 'https://example.com/unsubscribe/sample' } : {}), ...sampleVariables(template), ...variables }, attemptKey: `${SAMPLE_EVENT}.${template.channel}.1` });
   if (!rendered.ok) return rendered;
   const { sms } = rendered.texts;
   return {

@@ -10,7 +10,7 @@ import { fileNameOf } from './artifacts/media-types.ts';
 import { composeMail } from './mime.ts';
 import type { Mailbox } from './mime.ts';
 import { smsSize } from './segments.ts';
-import { PARTS, resolveLocale, templateHash } from './template.ts';
+import { givesUnsubscribe, oneClickOf, PARTS, resolveLocale, templateHash, UNSUBSCRIBE_VARIABLE } from './template.ts';
 import type { Part, TemplateVersion } from './template.ts';
 
 export interface RenderInput {
@@ -70,10 +70,12 @@ const compiledOf = (template: TemplateVersion): Compiled => {
 
 const isWebUrl = (text: string): boolean => /^https?:\/\/[^\s"'<>\\]+$/.test(text) && URL.canParse(text);
 
-/** The declared variables, checked against their rules, `ref`, the postal address, and whether something is `attached` (yes or no). */
+/** The declared variables, checked against their rules, `ref`, the link to unsubscribe, the postal address, and whether something is `attached` (yes or no). */
 const checkedVariables = ({ template, variables, attemptKey, attachments = [] }: TextInput): Record<string, string> => {
   const address = template.terms?.postalAddress;
   const checked: Record<string, string> = { ref: referenceOf(attemptKey), attached: attachments.length > 0 ? 'yes' : 'no', ...(address === undefined ? {} : { postal_address: address }) };
+  const link = variables[UNSUBSCRIBE_VARIABLE];
+  if (givesUnsubscribe(template) && link !== undefined) checked[UNSUBSCRIBE_VARIABLE] = unsubscribeUrl(link, UNSUBSCRIBE_VARIABLE);
   for (const [name, rule] of Object.entries(template.variables)) {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (typeof value !== 'string') return refuse(`variable ${name} is missing`);
@@ -123,7 +125,7 @@ const checkedEmail = (input: RenderInput, parts: EmailParts): { to: string; from
   const from = senderOf(input.sender.email);
   if (parts.subject.trim() === '') refuse('the subject is empty');
   if (parts.subject.length > SUBJECT_MAX) refuse(`the subject is longer than ${SUBJECT_MAX}`);
-  const oneClick = input.template.terms?.oneClick;
+  const oneClick = oneClickOf(input.template);
   return { to, from, unsubscribe: oneClick === undefined ? {} : { unsubscribeUrl: unsubscribeUrl(input.variables[oneClick] ?? '', oneClick) } };
 };
 

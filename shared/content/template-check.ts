@@ -1,6 +1,6 @@
 import { compilePart, LiquidError, renderPart } from './liquid.ts';
 import { smsSize } from './segments.ts';
-import { PARTS } from './template.ts';
+import { givesUnsubscribe, oneClickOf, PARTS, UNSUBSCRIBE_VARIABLE } from './template.ts';
 import type { Part, TemplateVersion } from './template.ts';
 import type { ReadTemplate } from './template-file.ts';
 import type { FileProblem } from './yaml-file.ts';
@@ -62,7 +62,7 @@ const checkShown = (read: ReadTemplate, name: string, [problem, code]: [string, 
   partsOf(read.template).filter(({ part, source }) => part !== 'subject' && !compilePart(part, source).reads.some((one) => one.name === name)).map((placed) => inPart(read, placed, [1, problem, code]));
 
 const checkLinkVariable = ({ template, at }: ReadTemplate, field: 'opt_out' | 'one_click', name: string): FileProblem[] =>
-  (template.variables[name]?.type === 'url' ? [] : [at([field], `names ${name}, which is no url among the variables; declare it with type: url`, 'unknown_variable')]);
+  (template.variables[name]?.type === 'url' || (name === UNSUBSCRIBE_VARIABLE && givesUnsubscribe(template)) ? [] : [at([field], `names ${name}, which is no url among the variables; declare it with type: url`, 'unknown_variable')]);
 
 /** `postal_address` is known only where template.yaml gives it. */
 const checkPostalAddress = (read: ReadTemplate): FileProblem[] => (read.template.terms?.postalAddress !== undefined ? [] : partsOf(read.template).flatMap((placed) =>
@@ -79,11 +79,11 @@ const checkClassification = (read: ReadTemplate): FileProblem[] => {
   }
   if (classification !== 'transactional') {
     const { optOut } = terms ?? {};
-    if (optOut === undefined) found.push(at(['classification'], `is ${classification}, which needs a way to opt out; add opt_out with the name of a url variable, and show it in the texts`, 'no_opt_out'));
+    if (optOut === undefined) found.push(at(['classification'], `is ${classification}, which needs a way to opt out; add opt_out: unsubscribe_url, or with the name of a url variable of your own, and show it in the texts`, 'no_opt_out'));
     else found.push(...checkLinkVariable(read, 'opt_out', optOut), ...checkShown(read, optOut, [`does not show the link to opt out; add {{ ${optOut} }}`, 'no_opt_out']));
   }
-  if (classification === 'subscription' && terms?.oneClick === undefined) {
-    found.push(at(['classification'], 'is subscription, which needs the headers to unsubscribe with one click; add one_click with the name of a url variable', 'no_one_click'));
+  if (classification === 'subscription' && oneClickOf(read.template) === undefined) {
+    found.push(at(['classification'], 'is subscription, which needs the headers to unsubscribe with one click; add one_click: unsubscribe_url, or with the name of a url variable of your own', 'no_one_click'));
   }
   if (terms?.oneClick !== undefined) found.push(...checkLinkVariable(read, 'one_click', terms.oneClick));
   return found;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { compilePart, FILTERS, LiquidError, renderPart, TAGS } from './liquid.ts';
 import { checkTemplate } from './template-check.ts';
 import { ownerField, termFields, termsOf } from './template-terms.ts';
-import { PARTS, withHash } from './template.ts';
+import { givesUnsubscribe, PARTS, UNSUBSCRIBE_VARIABLE, withHash } from './template.ts';
 import type { LocaleParts, Part, TemplateVersion } from './template.ts';
 import { FileProblemsError, isError, readFrom, readYamlFile, shownPath } from './yaml-file.ts';
 import type { At, FileProblem } from './yaml-file.ts';
@@ -30,7 +30,7 @@ export const templateSchema = z.strictObject({
   ...termFields,
 });
 
-/** Known without being declared: the eight characters of the attempt key, the postal address of `template.yaml`, and whether a report is attached (yes or no). */
+/** Known without being declared: the eight characters of the attempt key, the postal address of `template.yaml`, and whether a report is attached (yes or no). Some email also has the link to unsubscribe. */
 const GIVEN = ['ref', 'postal_address', 'attached'];
 
 const SAMPLES = { string: 'sample', url: 'https://example.com/' } as const;
@@ -43,19 +43,21 @@ const at = (place: Place, field: string, [problem, code]: [string, string]): Fil
 
 const lineOf = (source: string, offset: number): number => source.slice(0, offset).split('\n').length;
 
-const checkPart = (part: Part, source: string, file: string, variables: TemplateVersion['variables']): FileProblem[] => {
+const checkPart = (part: Part, source: string, file: string, template: Pick<TemplateVersion, 'channel' | 'classification' | 'variables'>): FileProblem[] => {
+  const { variables } = template;
+  const given = [...GIVEN, ...(givesUnsubscribe(template) ? [UNSUBSCRIBE_VARIABLE] : [])];
   try {
     const compiled = compilePart(part, source);
     const found = compiled.reads.flatMap(({ name, line, column }) => {
       const place = { file, line, column };
-      if (!(name in variables) && !GIVEN.includes(name)) return [at(place, name, ['is not among the variables of template.yaml; declare it or correct its name', 'unknown_variable'])];
+      if (!(name in variables) && !given.includes(name)) return [at(place, name, ['is not among the variables of template.yaml; declare it or correct its name', 'unknown_variable'])];
       if (part === 'subject' && variables[name]?.secret) return [at(place, name, ['is secret and may not stand in a subject; move it to the text', 'secret_in_subject'])];
       return [];
     });
     const insecure = source.search(/http:\/\//i);
     if (insecure >= 0) found.push(at({ file, line: lineOf(source, insecure), column: 1 }, '', ['holds an http link; write https, or take the link from a variable', 'http_link']));
     // Some faults show in a render only; a sample finds them now rather than when someone waits for the message.
-    if (found.length === 0) renderPart(compiled, Object.fromEntries([...GIVEN.map((name) => [name, 'SAMPLE00']), ...Object.entries(variables).map(([name, rule]) => [name, SAMPLES[rule.type]])]));
+    if (found.length === 0) renderPart(compiled, Object.fromEntries([...given.map((name) => [name, 'SAMPLE00']), ...Object.entries(variables).map(([name, rule]) => [name, SAMPLES[rule.type]])]));
     return found;
   } catch (error) {
     if (!(error instanceof LiquidError)) throw error;
@@ -92,7 +94,7 @@ const loadVersion = (dir: string, name: string, version: number): Read => {
       expected.add(file);
       if (present.includes(file)) {
         parts[part] = sourceOf(join(folder, file));
-        problems.push(...checkPart(part, parts[part], shownPath(dir, join(folder, file)), source.variables));
+        problems.push(...checkPart(part, parts[part], shownPath(dir, join(folder, file)), source));
       } else problems.push(read.at(['locales'], `list ${tag}, but ${file} is not there; write it or drop the locale`, 'missing_file'));
     }
     locales[tag] = parts;

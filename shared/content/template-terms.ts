@@ -26,8 +26,8 @@ export const termFields = {
     expiry: durationField.optional().describe('How long it may be done'),
   }).optional().describe('What the texts say, so that SMS and email of one purpose can be compared'),
   postal_address: z.string().min(1).max(300).optional().describe('Commercial mail: the sender\'s address, shown by {{ postal_address }}'),
-  opt_out: variable.optional().describe('Commercial or subscription mail: the url variable by which a reader stops it'),
-  one_click: variable.optional().describe('Subscription mail: the url variable for List-Unsubscribe, with one click (RFC 8058)'),
+  opt_out: variable.optional().describe('Commercial or subscription mail: the variable by which a reader stops it: unsubscribe_url, or a url variable of your own'),
+  one_click: variable.optional().describe('Commercial or subscription mail: the variable for List-Unsubscribe, with one click (RFC 8058): unsubscribe_url, or a url variable of your own; unsubscribe_url where opt_out is that'),
 };
 
 type Source = z.output<z.ZodObject<typeof termFields>>;

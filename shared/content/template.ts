@@ -27,6 +27,17 @@ export interface TemplateTerms {
   oneClick?: string;
 }
 
+/** The variable with the link by which a reader stops mail of its kind; made here, for email that is not transactional. */
+export const UNSUBSCRIBE_VARIABLE = 'unsubscribe_url';
+
+/** Whether a template may show `UNSUBSCRIBE_VARIABLE` without declaring it. One that declares it gets it from its callers, as any other. */
+export const givesUnsubscribe = ({ channel, classification, variables }: Pick<TemplateVersion, 'channel' | 'classification' | 'variables'>): boolean =>
+  channel === 'email' && classification !== 'transactional' && !Object.hasOwn(variables, UNSUBSCRIBE_VARIABLE);
+
+/** The variable of `List-Unsubscribe` (RFC 8058): whatever `one_click` names, and our own link also where only `opt_out` names it. */
+export const oneClickOf = (template: TemplateVersion): string | undefined =>
+  template.terms?.oneClick ?? (template.terms?.optOut === UNSUBSCRIBE_VARIABLE && givesUnsubscribe(template) ? UNSUBSCRIBE_VARIABLE : undefined);
+
 export type Part = 'sms' | 'subject' | 'text' | 'html';
 export const PARTS: Readonly<Record<Channel, readonly Part[]>> = { sms: ['sms'], email: ['subject', 'text', 'html'] };
 

@@ -25,7 +25,7 @@ import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
 import { logDecision } from './log-decision.ts';
 import { passOnQuestion } from './pass-on-question.ts';
-import { addressPrint, eligibilityOf } from './suppression.ts';
+import { addressPrint, eligibilityOf, sendersFor } from './suppression.ts';
 
 /** A consent or lawful basis under which a channel may be used, and where its record is kept. */
 export interface ConsentReference { channel: Channel; basis: string; reference: string }
@@ -149,7 +149,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     },
     loaded.state,
     {
-      now, random: engine.random, policy, carriers: engine.carriers, eligibility: eligibilityOf(engine, loaded),
+      now, random: engine.random, policy, carriers: engine.carriers, eligibility: eligibilityOf(sendersFor(engine, policy), loaded),
       render: (planned) => {
         const rendered = renderFor(engine, loaded, bound, planned);
         renderedSteps.set(policy.steps.indexOf(planned.step), rendered.ok ? null : rendered.problem);

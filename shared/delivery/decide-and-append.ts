@@ -14,7 +14,7 @@ import { passOnQuestion } from './pass-on-question.ts';
 import { renderFor } from './payload.ts';
 import { afterReload, noteLostRace, noteReload } from './reload.ts';
 import type { LostRace } from './reload.ts';
-import { eligibilityOf } from './suppression.ts';
+import { eligibilityOf, sendersFor } from './suppression.ts';
 import type { BoundVersions } from './versions.ts';
 
 /** What one round of load -> decide -> append came to. */
@@ -33,7 +33,7 @@ const MOST_ROUNDS = 50;
 /** The input of a decision on a loaded notification, at `now`. */
 export const inputFor = (engine: Engine, loaded: Loaded, bound: BoundVersions): DecisionInput => ({
   now: engine.now(), random: engine.random, policy: bound.policy, carriers: engine.carriers, ...(loaded.providers ? { providers: loaded.providers } : {}),
-  eligibility: eligibilityOf(engine, loaded),
+  eligibility: eligibilityOf(sendersFor(engine, bound.policy), loaded),
   render: (planned) => {
     const rendered = renderFor(engine, loaded, bound, planned);
     return rendered.ok ? { ok: true, hash: rendered.hash, ...(rendered.content ? { content: rendered.content } : {}) } : { ok: false, reason: rendered.reason };
@@ -60,7 +60,7 @@ export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command
   const decision = decide(command, loaded.state, inputFor(engine, loaded, bound));
   if (how.maySkip?.(decision) === true) return null;
   if (decision.transitions.length === 0) return { kind: 'unchanged', state: loaded.state };
-  const append = toAppend(decision, { before: loaded.state, prevHash: loaded.headHash, provenance: how.provenance, senders: engine.senderPrints });
+  const append = toAppend(decision, { before: loaded.state, prevHash: loaded.headHash, provenance: how.provenance, senders: sendersFor(engine, bound.policy).senderPrints });
   if (!(await engine.append(how.enrich?.(append) ?? append))) return null;
   if (decision.transitions.some(({ transition }) => transition.kind === 'FallbackClaimed')) faultPoint('fallback-claimed');
   logDecision(engine.log, decision);

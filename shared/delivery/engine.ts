@@ -13,7 +13,7 @@ import type { Database } from '../ledger/database.ts';
 import type { LedgerPort } from '../ledger/ledger-port.ts';
 import { createPostgresLedger } from '../ledger/postgres-ledger.ts';
 import type { SenderPrints } from '../ledger/rows.ts';
-import { senderPrints } from './suppression.ts';
+import { mailingPrint, senderPrints } from './suppression.ts';
 import { createVersionStore } from './versions.ts';
 import type { VersionStore } from './versions.ts';
 
@@ -49,6 +49,8 @@ export interface Engine {
   artifacts: ArtifactStore;
   /** By which the suppression list knows our senders. */
   senderPrints: SenderPrints;
+  /** By which it knows our sender of mail that is not transactional. */
+  mailingPrint: string | null;
   log: Logger;
   metrics: Metrics;
   /** Called after a commit that wrote outbox rows. */
@@ -91,6 +93,7 @@ export const createEngine = (settings: EngineSettings): Engine => {
     ...settings,
     metrics,
     senderPrints: senderPrints(settings.ring, settings.sender),
+    mailingPrint: mailingPrint(settings.ring, settings.sender),
     monotonic,
     random: settings.random ?? Math.random,
     hostNow: settings.hostNow ?? Date.now,

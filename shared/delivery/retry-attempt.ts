@@ -7,7 +7,7 @@ import type { RetryMeans, Transition } from '../domain/transitions.ts';
 import { decideAndAppend } from './decide-and-append.ts';
 import type { Engine } from './engine.ts';
 import { bookReason } from './operator-reason.ts';
-import { eligibilityOf } from './suppression.ts';
+import { eligibilityOf, sendersFor } from './suppression.ts';
 
 export interface RetryRequest {
   /** Null for an operator of the whole deployment. */
@@ -42,8 +42,8 @@ export const retryAttempt = async (engine: Engine, request: RetryRequest): Promi
   let eligibility: Eligibility = () => null;
   const result = await decideAndAppend(engine, eventId, {
     provenance: { actor: request.actor, requestId: request.requestId },
-    command: (loaded) => {
-      eligibility = eligibilityOf(engine, loaded);
+    command: (loaded, bound) => {
+      eligibility = eligibilityOf(sendersFor(engine, bound.policy), loaded);
       return { kind: 'retry', attempt: request.attempt, reason: reason.code, overrides: request.overrides };
     },
     enrich: reason.enrich,

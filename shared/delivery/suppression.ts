@@ -1,4 +1,5 @@
 import type { Channel } from '../domain/words.ts';
+import type { Policy } from '../domain/policy.ts';
 import type { Eligibility } from '../domain/eligibility.ts';
 import type { SenderPrints } from '../ledger/rows.ts';
 import { normaliseEmail, normalisePhone } from '../content/address.ts';
@@ -21,13 +22,24 @@ export const senderPrints = (ring: KeyRing, sender: Record<Channel, string>): Se
   return { sms: print('sms'), email: print('email') };
 };
 
+/** The print of our sender of mail as the sender of what is not transactional; null where it is not known. */
+export const mailingPrint = (ring: KeyRing, { email }: Record<Channel, string>): string | null =>
+  (email === '' ? null : fingerprint(ring, 'sender/mailing', senderAddress(email)).toString('hex'));
+
+/**
+ * An engine's senders as they count for notifications of a policy: whoever unsubscribed wants no more mail that is not transactional, and
+ * still gets his new password.
+ */
+export const sendersFor = ({ senderPrints: prints, mailingPrint: mailing }: Pick<Engine, 'senderPrints' | 'mailingPrint'>, { classification }: Pick<Policy, 'classification'>): Pick<Engine, 'senderPrints'> =>
+  ({ senderPrints: classification === 'transactional' ? prints : { ...prints, mailing } });
+
 /** Whether one of what was loaded as `channel:sender` bars a channel for our sender; an unknown one counts as every sender. */
 const bars = (entry: string, channel: Channel, ours: string | null): boolean =>
   entry === `${channel}:` || (entry.startsWith(`${channel}:`) && (ours === null || entry === `${channel}:${ours}`));
 
 /** What bars a channel, from what was loaded together with the state. */
 export const eligibilityOf = (engine: Pick<Engine, 'senderPrints'>, loaded: { suppressed: readonly string[] }): Eligibility => (channel) =>
-  (loaded.suppressed.some((entry) => bars(entry, channel, engine.senderPrints[channel])) ? 'suppressed' : null);
+  (loaded.suppressed.some((entry) => bars(entry, channel, engine.senderPrints[channel]) || (channel === 'email' && entry === `email:${engine.senderPrints.mailing ?? ''}`)) ? 'suppressed' : null);
 
 /** An address of that channel in the one form that is stored and compared; null where it is none. */
 export const normaliseAddress = (channel: Channel, text: string): string | null => (channel === 'sms' ? normalisePhone(text) : normaliseEmail(text));

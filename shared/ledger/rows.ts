@@ -52,7 +52,10 @@ const stateOf = (state: NotificationState, key: string | null): string =>
   (key === null ? null : findAttempt(state, key)?.state) ?? (key === null ? publicStatus(state) : 'none');
 
 /** Our sender of each channel, by its print in hex; null where it is not known, which counts as every sender. */
-export type SenderPrints = Record<Channel, string | null>;
+export type SenderPrints = Record<Channel, string | null> & {
+  /** For what is not transactional, our sender of mail once more, as the sender of just that: a recipient may want no more of it alone. */
+  mailing?: string | null;
+};
 const NO_SENDERS: SenderPrints = { sms: null, email: null };
 
 interface Chain { before: NotificationState; prevHash: Uint8Array; provenance: Provenance; senders?: SenderPrints }
@@ -108,7 +111,10 @@ const outboxRow = (eventId: string) => (request: Extract<Request, { kind: 'enque
 const suppressionRows = ({ transitions, requests, state: { eventId } }: Decision, { provenance, senders = NO_SENDERS }: Chain, now: number) => ({
   starts: transitions.flatMap(({ transition: t }) => {
     const channel = t.kind === 'SubmissionStarted' ? parseAttemptKey(t.details.attempt)?.channel : undefined;
-    return channel === undefined ? [] : [{ event_id: eventId, channel, sender: senders[channel] }];
+    if (channel === undefined) return [];
+    // A submission of such mail starts under both of its senders' prints, and loses where either is barred.
+    const prints = channel === 'email' && senders.mailing ? [senders.email, senders.mailing] : [senders[channel]];
+    return prints.map((sender) => ({ event_id: eventId, channel, sender }));
   }),
   suppressions: requests.flatMap((request) => (request.kind === 'suppress' ? [{
     event_id: eventId, channel: request.channel, sender: `\\x${senders[request.channel] ?? ''}`, reason: request.reason, source: 'provider',

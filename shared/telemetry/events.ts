@@ -13,6 +13,8 @@ export const EVENTS = {
   pollFailed: 'poll.failed',
   reportRead: 'report.read',
   originFailed: 'origin.failed',
+  inboundFailed: 'inbound.failed',
+  wordHeard: 'inbound.word_heard',
   rescued: 'engine.rescued',
   providerOpened: 'provider.opened',
   providerProbed: 'provider.probed',

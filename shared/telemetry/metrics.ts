@@ -25,6 +25,7 @@ const make = (registry: Registry) => {
     pollLagSeconds: histogram('tocsin_poll_lag_seconds', 'How long after its due instant a status read began.', { labelNames: ['provider'], buckets: LAG_SECONDS }),
     decisionLagSeconds: histogram('tocsin_decision_lag_seconds', 'How long after its due instant a decision was taken up.', { labelNames: [], buckets: LAG_SECONDS }),
     preconditionAnswers: counter('tocsin_precondition_answers_total', 'What origin systems said to whether a notice is still needed.', ['wanted', 'answer', 'reason']),
+    optOuts: counter('tocsin_opt_outs_total', 'What recipients asked for by link or by word, and what came of it.', ['kind', 'result']),
     fallbacks: counter('tocsin_fallbacks_claimed_total', 'Claims of a further channel, by cause.', ['channel', 'cause']),
     deadLetters: counter('tocsin_dead_letters_total', 'Work that stopped and needs an operator.', ['channel', 'reason']),
     relayed: counter('tocsin_outbox_rows_relayed_total', 'Outbox rows moved into a queue.', ['channel']),

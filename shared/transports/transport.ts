@@ -1,4 +1,5 @@
 import type { Instant, RenderedMessage } from '../domain/words.ts';
+import type { ReasonCode } from '../domain/reasons.ts';
 import type { Capabilities, LookUpResult, ProviderName, StatusReading, SubmitResult } from '../domain/provider-answers.ts';
 
 /** The verified bytes of what a message carries. The stream ends with an error whose `code` is `artifact_damaged` or `artifact_missing` where they are not as planned. */
@@ -22,8 +23,25 @@ export interface StatusRequest { attemptKey: string; providerMessageId: string; 
 
 export interface LookUpRequest { attemptKey: string; reference: string; to: string; from: string; submissionStartedAt: Instant }
 
+export interface InboundRequest {
+  /** Our sender, as messages name it. */
+  to: string;
+  /** Nothing older is of interest; a provider may tell of it all the same. */
+  since: Instant;
+  /** As the answer for the page before named it; null for the first. */
+  page: string | null;
+}
+
+/** What somebody sent to our sender. `id` is the provider's, the same in every listing; `receivedAt` is by its clock. */
+export interface InboundMessage { id: string; from: string; text: string; receivedAt: Instant }
+
+/** One page of inbound messages, the newest first; `next` is null on the last one. A failed read tells nothing. */
+export type InboundReading =
+  | { kind: 'read'; messages: InboundMessage[]; next: string | null }
+  | { kind: 'read_failed'; reason: ReasonCode; retryAfterMs: number | null };
+
 /**
- * The port of a provider: sending is mandatory, reading a status and looking up by our own reference are optional
+ * The port of a provider: sending is mandatory, reading a status, looking up by our own reference and reading what recipients send back are optional
  * capabilities. Expected bad outcomes are values; a method throws only on a broken invariant of its own. Each method ends
  * within its own time limit (`timeoutMs` of the adapter's settings), whatever the provider does.
  */
@@ -34,6 +52,7 @@ export interface Transport {
   submit(request: SubmitRequest): Promise<SubmitResult>;
   readStatus?(request: StatusRequest): Promise<StatusReading>;
   lookUp?(request: LookUpRequest): Promise<LookUpResult>;
+  readInbound?(request: InboundRequest): Promise<InboundReading>;
   /** Releases kept-alive connections. */
   close(): Promise<void>;
 }

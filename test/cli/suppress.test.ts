@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
 import { performAttempt } from '../../shared/delivery/perform-attempt.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
+import { addressPrint } from '../../shared/delivery/suppression.ts';
+import { hearWord } from '../../shared/ledger/inbound-words.ts';
 import { generateKeyRingText } from '../../shared/security/key-ring.ts';
 import type { Transport } from '../../shared/transports/transport.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -98,5 +100,15 @@ describe('tocsin suppress', () => {
     expect(ran).toMatchObject({ code: 2, out: '' });
     expect(ran.err).toContain(said);
     expect(ran.err).not.toContain('2025550103');
+  });
+
+  it('has a tenant that gets its first key keep to what recipients texted before', async () => {
+    const number = '+12025550177';
+    const word = { provider: 'twilio', messageId: 'SM1', word: 'stop', addressPrint: addressPrint(engine.ring, 'sms', number), senderPrint: Buffer.from(engine.senderPrints.sms ?? '', 'hex') } as const;
+    expect(await hearWord(engine.db, { ...word, receivedAt: engine.now(), now: engine.now() })).toBe('suppressed');
+    expect(await run(['key', 'create', '--label', 'late', '--tenant', 'late'], { env: env() })).toMatchObject({ code: 0 });
+    const { out } = await suppress(['list', '--channel', 'sms', '--address', number, '--json']);
+    expect((JSON.parse(out) as { suppressions: { tenant: string; source: string; actor: string }[] }).suppressions.map(({ tenant, source, actor }) => [tenant, source, actor]))
+      .toEqual([['late', 'stop', 'recipient'], ['default', 'stop', 'recipient']]);
   });
 });

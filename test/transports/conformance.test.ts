@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, it, test } from '@jest/globals';
 import type { RunningSandbox } from '../../services/sandbox/sandbox.ts';
 import { PROVIDERS } from '../../shared/transports/carriers.ts';
-import type { Transport } from '../../shared/transports/transport.ts';
+import type { InboundReading, Transport } from '../../shared/transports/transport.ts';
 import { stoppedClock } from '../sandbox/support.ts';
 import { startSandboxFor } from '../support/sandbox-providers.ts';
 import { closedPort, startTcpServer } from './http-server.ts';
@@ -72,6 +72,11 @@ describe.each(SUBJECTS)('the $name transport', (subject) => {
       const reading = await elapsed(transport.readStatus({ attemptKey: 'k', providerMessageId: 'SM1', to: '' }));
       expect(reading.result.kind).toBe('read_failed');
       expect(reading.ms).toBeLessThan(LIMIT_MS + SLACK_MS);
+    }
+    if (transport.readInbound) {
+      const heard = await elapsed(transport.readInbound({ to: '+12025550199', since: 0, page: null }));
+      expect(heard.result.kind).toBe('read_failed');
+      expect(heard.ms).toBeLessThan(LIMIT_MS + SLACK_MS);
     }
     if (transport.lookUp) {
       const found = await elapsed(transport.lookUp({ attemptKey: 'k', reference: 'NPQRSS1', to: '', from: '', submissionStartedAt: 0 }));
@@ -237,6 +242,57 @@ describe.each(SUBJECTS)('the $name transport at its stand-in', (subject) => {
     await submitTo('07');
     expect(await look()).toEqual({ kind: 'several', matches: 2 });
   });
+
+  if (channel === 'sms') describe('that tells what people text back', () => {
+    const OURS = '+12025550199';
+    const heardSince = async (since: number) => {
+      const texts: string[] = [];
+      const ids = new Set<string>();
+      let pages = 0;
+      for (let page: string | null = null; ; pages += 1) {
+        const reading: InboundReading | undefined = await transport.readInbound?.({ to: OURS, since, page });
+        if (reading?.kind !== 'read') throw new Error(reading?.kind);
+        for (const { id, from, text, receivedAt } of reading.messages) {
+          expect([from, receivedAt]).toEqual(['+12025550101', expect.any(Number)]);
+          texts.push(text);
+          ids.add(id);
+        }
+        if (reading.next === null) return { texts, ids, pages: pages + 1 };
+        page = reading.next;
+      }
+    };
+    const receive = (text: string, to = OURS): void => sandbox.receive({ from: '+12025550101', to, text });
+
+    it('names sender, text, instant and an id that is the same at every read; the newest first, and nothing of others', async () => {
+      await submitTo('01');
+      receive('first');
+      receive('to somebody else', '+12025550198');
+      clock.advance(1_000);
+      receive('STOP');
+      const { texts, ids } = await heardSince(clock.now() - 60_000);
+      expect(texts).toEqual(['STOP', 'first']);
+      expect([...(await heardSince(clock.now() - 60_000)).ids]).toEqual([...ids]);
+      expect(await transport.readInbound?.({ to: OURS, since: clock.now() - 60_000, page: null })).toMatchObject({ messages: [{ receivedAt: clock.now() }, { receivedAt: clock.now() - 1_000 }] });
+    });
+
+    it('tells all of many pages, and nothing that is older than asked for', async () => {
+      receive('long ago');
+      clock.advance(3_600_000);
+      for (let n = 0; n < 230; n += 1) {
+        receive(`text ${n}`);
+        clock.advance(1_000);
+      }
+      const { texts, ids, pages } = await heardSince(clock.now() - 600_000);
+      expect([pages, ids.size, texts[0], texts.at(-1)]).toEqual([3, 230, 'text 229', 'text 0']);
+    });
+
+    it('takes a failed read for no evidence', async () => {
+      sandbox.setScenario(OURS, [{ readFails: 1, of: 'listing', httpStatus: 429, retryAfter: 7 }]);
+      expect(await transport.readInbound?.({ to: OURS, since: 0, page: null })).toMatchObject({ kind: 'read_failed', reason: 'rate_limited', retryAfterMs: 7_000 });
+      expect(await transport.readInbound?.({ to: OURS, since: 0, page: null })).toMatchObject({ kind: 'read', messages: [], next: null });
+    });
+  });
+  else it('has nothing to tell of what people text back', () => expect(transport.readInbound).toBeUndefined());
 
   if (dedup === 'replay') it('learns by submitting again what was accepted without an answer, and sends nothing twice', async () => {
     expect(await submitTo('07')).toMatchObject({ kind: 'unknown' });

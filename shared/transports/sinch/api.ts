@@ -9,6 +9,7 @@ export interface SinchApi extends JsonApi {
   recipientReportUrl: (batchId: string, recipient: string) => URL;
   /** Report of a whole batch: needs no number, but tells final statuses only. */
   batchReportUrl: (batchId: string) => URL;
+  inboundsUrl: (filter: { to: string; since: string; page: number; pageSize: number }) => URL;
   listUrl: (filter: { reference: string; since: string; page: number; pageSize: number }) => URL;
 }
 
@@ -24,6 +25,11 @@ export const createSinchApi = ({ planId, ...settings }: SinchSettings): SinchApi
     batchesUrl: () => api.url(batches),
     recipientReportUrl: (batchId, recipient) => api.url(`${batches}/${encodeURIComponent(batchId)}/delivery_report/${encodeURIComponent(digitsOf(recipient))}`),
     batchReportUrl: (batchId) => api.url(`${batches}/${encodeURIComponent(batchId)}/delivery_report?type=full`),
+    inboundsUrl: ({ to, since, page, pageSize }) => {
+      const url = api.url(`/xms/v1/${encodeURIComponent(planId)}/inbounds`);
+      url.search = new URLSearchParams({ to: digitsOf(to), start_date: since, page: String(page), page_size: String(pageSize) }).toString();
+      return url;
+    },
     listUrl: ({ reference, since, page, pageSize }) => {
       const url = api.url(batches);
       url.search = new URLSearchParams({ client_reference: reference, start_date: since, page: String(page), page_size: String(pageSize) }).toString();

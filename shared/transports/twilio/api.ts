@@ -25,6 +25,7 @@ export interface TwilioApi {
   get(url: URL, limits: { limitMs: number; maxBodyBytes: number }): Promise<CallOutcome>;
   messageUrl(sid: string): URL;
   listUrl(filter: { to: string; from: string; sentSince: string; pageSize: number }): URL;
+  inboundUrl(filter: { to: string; sentSince: string; pageSize: number }): URL;
   /** The address of a further page; null where it leads elsewhere, for the credentials go with it. */
   nextPageUrl(uri: string): URL | null;
   close: HttpClient['close'];
@@ -66,6 +67,13 @@ export const createTwilioApi = (settings: TwilioSettings): TwilioApi => {
       url.searchParams.set('To', to);
       // the listing cannot be filtered by messaging service
       if (!from.startsWith('MG')) url.searchParams.set('From', from);
+      url.searchParams.set('DateSent>', sentSince);
+      url.searchParams.set('PageSize', String(pageSize));
+      return url;
+    },
+    inboundUrl: ({ to, sentSince, pageSize }) => {
+      const url = new URL(`${account}/Messages.json`);
+      if (!to.startsWith('MG')) url.searchParams.set('To', to);
       url.searchParams.set('DateSent>', sentSince);
       url.searchParams.set('PageSize', String(pageSize));
       return url;

@@ -7,6 +7,7 @@ export interface MessageResource {
   sid: string | null;
   status: string;
   errorCode: number | null;
+  direction: string | null;
   to: string | null;
   from: string | null;
   messagingServiceSid: string | null;
@@ -29,6 +30,7 @@ export const messageOf = (value: unknown): MessageResource | null => {
     sid: textOf(json.sid),
     status: textOf(json.status) ?? '',
     errorCode: codeOf(json.error_code),
+    direction: textOf(json.direction),
     to: textOf(json.to),
     from: textOf(json.from),
     messagingServiceSid: textOf(json.messaging_service_sid),
