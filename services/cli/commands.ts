@@ -22,6 +22,7 @@ const LOADERS: Record<string, () => Promise<Command>> = {
   'dead-letters show': async () => (await import('./dead-letters-list-command.ts')).deadLettersShowCommand,
   'dead-letters retry': async () => (await import('./dead-letters-act-command.ts')).deadLettersRetryCommand,
   'dead-letters discard': async () => (await import('./dead-letters-act-command.ts')).deadLettersDiscardCommand,
+  erase: async () => (await import('./erase-command.ts')).eraseCommand,
   doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
   migrate: async () => (await import('./migrate-command.ts')).migrateCommand,
   'ledger verify': async () => (await import('./ledger-verify-command.ts')).ledgerVerifyCommand,

@@ -12,6 +12,7 @@ import type { Transport } from '../../shared/transports/transport.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { startCheckpoints } from './checkpoints.ts';
 import { startDeadLetterDuty } from './dead-letters.ts';
+import { startErasures } from './erasures.ts';
 import { createGate } from './gate.ts';
 import { handOutPolls } from './hand-out-polls.ts';
 
@@ -27,6 +28,8 @@ export interface CoordinatorSettings {
   providerTimeoutMs: number;
   /** Where the checkpoints are copied to, outside of the database; without it this coordinator makes none. */
   checkpointFile?: string;
+  /** Where erasures are copied to, and taken from after a restore; without it this coordinator knows those of the database alone. */
+  erasureFile?: string;
 }
 
 export interface Coordinator {
@@ -113,6 +116,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   ];
   const heartbeat = startHeartbeat({ engine, queue, relay, sweep, tickEveryMs: TICK_EVERY_MS, pollsHere: () => pollsHere });
   const checkpoints = settings.checkpointFile === undefined ? null : startCheckpoints({ engine, file: settings.checkpointFile });
+  const erasures = startErasures({ engine, file: settings.erasureFile ?? null, actor: settings.actor });
   const partitions = setInterval(() => {
     ensurePartitions(engine.db, engine.now()).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'partitions', error: (error as Error).name }));
   }, PARTITIONS_EVERY_MS);
@@ -126,6 +130,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
       clearInterval(partitions);
       clearInterval(artifacts);
       await checkpoints?.close();
+      await erasures.close();
       await heartbeat.close();
       await Promise.all([deadLetters.close(), ...workers.map((worker) => worker.close())]);
       await running?.catch(() => undefined);
