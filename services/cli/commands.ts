@@ -27,6 +27,7 @@ const LOADERS: Record<string, () => Promise<Command>> = {
   migrate: async () => (await import('./migrate-command.ts')).migrateCommand,
   'ledger verify': async () => (await import('./ledger-verify-command.ts')).ledgerVerifyCommand,
   'ledger export': async () => (await import('./ledger-export-command.ts')).ledgerExportCommand,
+  'ledger retention': async () => (await import('./ledger-retention-command.ts')).ledgerRetentionCommand,
   'key create': async () => (await import('./key-command.ts')).keyCreateCommand,
   'key list': async () => (await import('./key-command.ts')).keyListCommand,
   'key revoke': async () => (await import('./key-command.ts')).keyRevokeCommand,

@@ -15,6 +15,7 @@ import { startDeadLetterDuty } from './dead-letters.ts';
 import { startErasures } from './erasures.ts';
 import { createGate } from './gate.ts';
 import { handOutPolls } from './hand-out-polls.ts';
+import { startRetention } from './retention.ts';
 
 export interface CoordinatorSettings {
   engine: Engine;
@@ -117,6 +118,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   const heartbeat = startHeartbeat({ engine, queue, relay, sweep, tickEveryMs: TICK_EVERY_MS, pollsHere: () => pollsHere });
   const checkpoints = settings.checkpointFile === undefined ? null : startCheckpoints({ engine, file: settings.checkpointFile });
   const erasures = startErasures({ engine, file: settings.erasureFile ?? null, actor: settings.actor });
+  const retention = startRetention(engine);
   const partitions = setInterval(() => {
     ensurePartitions(engine.db, engine.now()).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'partitions', error: (error as Error).name }));
   }, PARTITIONS_EVERY_MS);
@@ -130,7 +132,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
       clearInterval(partitions);
       clearInterval(artifacts);
       await checkpoints?.close();
-      await erasures.close();
+      await Promise.all([erasures.close(), retention.close()]);
       await heartbeat.close();
       await Promise.all([deadLetters.close(), ...workers.map((worker) => worker.close())]);
       await running?.catch(() => undefined);

@@ -27,6 +27,7 @@ export const EVENTS = {
   erasureApplied: 'erasure.applied',
   erasureFailed: 'erasure.failed',
   erasureForged: 'erasure.forged',
+  retentionRemoved: 'retention.removed',
   policyUnfit: 'policy.unfit',
   started: 'service.started',
   stopped: 'service.stopped',
