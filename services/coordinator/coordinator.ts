@@ -1,6 +1,6 @@
 import type { PollRates } from '../../shared/ledger/lease-polls.ts';
 import { ensurePartitions } from '../../shared/ledger/partitions.ts';
-import { destroyExpired } from '../../shared/delivery/artifacts.ts';
+import { destroyExpired, sweepDrafts } from '../../shared/delivery/artifacts.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { pollAttempt } from '../../shared/delivery/poll-attempt.ts';
 import type { Relay } from '../../shared/delivery/relay.ts';
@@ -123,7 +123,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
     ensurePartitions(engine.db, engine.now()).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'partitions', error: (error as Error).name }));
   }, PARTITIONS_EVERY_MS);
   const artifacts = setInterval(() => {
-    destroyExpired(engine).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'artifacts', error: (error as Error).name }));
+    destroyExpired(engine).then(() => sweepDrafts(engine)).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'artifacts', error: (error as Error).name }));
   }, ARTIFACTS_EVERY_MS);
   return {
     sweep,
