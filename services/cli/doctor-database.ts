@@ -9,6 +9,7 @@ import { missingMigrations } from '../../shared/ledger/migrate.ts';
 import { loadActivePolicies } from '../../shared/ledger/versions.ts';
 import type { Finding } from './doctor-finding.ts';
 import { fault, ok, wordsOf } from './doctor-finding.ts';
+import { checkErasures } from './doctor-erasures.ts';
 import { checkQueue } from './doctor-queue.ts';
 
 const LEAST_POSTGRES = 14;
@@ -93,6 +94,7 @@ export const checkDatabase = async (env: Environment, config: CliConfig): Promis
     findings.push(
       ...await attempted('role', () => checkRole(db)), ...await attempted('published', () => checkPublished(db)),
       ...await attempted('queue', () => checkQueue(url, config.redisUrl)), ...await attempted('engine', () => checkEngine(db)),
+      ...await attempted('erasures', () => checkErasures(db, env, config)),
     );
     return findings;
   } finally {

@@ -6,6 +6,7 @@ import type { Database } from '../../shared/ledger/database.ts';
 import { verifyCheckpoints } from '../../shared/ledger/verify-checkpoints.ts';
 import { verifyNotification, verifyNotifications } from '../../shared/ledger/verify-database.ts';
 import { NotAnExportError, verifyExport } from '../../shared/ledger/verify-export.ts';
+import { findBuried } from '../../shared/ledger/verify-tombstones.ts';
 import { collectFaults } from '../../shared/ledger/verify-fault.ts';
 import type { Command, Input } from './command.ts';
 import { eventIdOf } from './command.ts';
@@ -27,6 +28,11 @@ const checkpointFileOf = (input: Input, fallback: string | null): string | null 
   return given ?? (fallback !== null && existsSync(fallback) ? fallback : null);
 };
 
+const goneOrNotFound = async (db: Database, eventId: string): Promise<Refusal> => {
+  const found = await findBuried(db.pool, eventId);
+  return found ? new Refusal(`${eventId} was removed past its retention, at ${new Date(found.at).toISOString().slice(0, 19)}Z, under tombstone ${found.tombstoneId}`, { code: 'removed', field: 'EVENT', cure: 'its tombstone is checked with the whole ledger: npx tocsin ledger verify' }) : notFound(eventId);
+};
+
 interface Setting { io: Io; input: Input; keys: LedgerKeys; eventId: string | null }
 
 const verifyDatabase = async (db: Database, { io, input, keys, eventId }: Setting): Promise<VerifyReport> => {
@@ -41,12 +47,13 @@ const verifyDatabase = async (db: Database, { io, input, keys, eventId }: Settin
     faults, keys: keys.publicKeys, file, ...(eventId === null ? {} : { eventId }), onProgress: (done) => progress.show(`${done.toLocaleString('en')} checkpoints`, null),
   });
   progress.clear();
-  if (eventId !== null && counts.notifications + counts.entries === 0 && faults.count() === 0) throw notFound(eventId);
+  if (eventId !== null && counts.notifications + counts.entries === 0 && faults.count() === 0) throw await goneOrNotFound(db, eventId);
   return {
     scope: eventId ?? 'the whole ledger', ...counts, checkpoints: checkpoints.checkpoints, lastMinuteAt: checkpoints.lastMinuteAt,
     youngerEntries: eventId === null ? checkpoints.youngerEntries : null, publicKeys: keys.publicKeys, faults,
     notes: [
-      ...(keys.publicKeys === null && checkpoints.checkpoints > 0 ? [UNSIGNED] : []),
+      ...(keys.publicKeys === null && checkpoints.checkpoints + checkpoints.tombstones > 0 ? [UNSIGNED] : []),
+      ...(checkpoints.removed > 0 ? [`${checkpoints.removed.toLocaleString('en')} notifications were removed past their retention, under ${checkpoints.tombstones} tombstone(s)`] : []),
       ...(checkpoints.inFile === null && checkpoints.checkpoints > 0 ? ['there is no copy of the checkpoints outside of this database to compare with; give --checkpoints, or set CHECKPOINT_FILE'] : []),
     ],
   };

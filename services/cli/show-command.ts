@@ -23,6 +23,7 @@ const facts = (view: NotificationView): string => {
   const rows: [string, string][] = [
     ['notification', view.event_id], ['status', view.reason === undefined ? view.status : `${view.status} (${view.reason})`], ['purpose', view.purpose], ['policy', `${view.policy.purpose}/${view.policy.version}`],
     ['requested', day(view.requested_at)], ['expires', day(view.expires_at)],
+    ...(view.erased_at === undefined ? [] : [['erased', day(view.erased_at)] as [string, string]]),
     ...(view.closed ? [['closed', `${day(view.closed.at)} (${view.closed.reason})`] as [string, string]] : []),
   ];
   return rows.map(([name, value]) => `${name.padEnd(13)} ${value}`).join('\n');

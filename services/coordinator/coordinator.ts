@@ -1,6 +1,6 @@
 import type { PollRates } from '../../shared/ledger/lease-polls.ts';
 import { ensurePartitions } from '../../shared/ledger/partitions.ts';
-import { destroyExpired } from '../../shared/delivery/artifacts.ts';
+import { destroyExpired, sweepDrafts } from '../../shared/delivery/artifacts.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { pollAttempt } from '../../shared/delivery/poll-attempt.ts';
 import type { Relay } from '../../shared/delivery/relay.ts';
@@ -14,9 +14,11 @@ import { startBounceDuty } from './bounces.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { startCheckpoints } from './checkpoints.ts';
 import { startDeadLetterDuty } from './dead-letters.ts';
+import { startErasures } from './erasures.ts';
 import { createGate } from './gate.ts';
 import { startInboundDuty } from './inbound.ts';
 import { handOutPolls } from './hand-out-polls.ts';
+import { startRetention } from './retention.ts';
 
 export interface CoordinatorSettings {
   engine: Engine;
@@ -34,6 +36,8 @@ export interface CoordinatorSettings {
   checkpointFile?: string;
   /** The Maildir that delivery reports come to; without it none is read. */
   bounceMaildir?: string | undefined;
+  /** Where erasures are copied to, and taken from after a restore; without it this coordinator knows those of the database alone. */
+  erasureFile?: string;
 }
 
 export interface Coordinator {
@@ -126,11 +130,13 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   const heartbeat = startHeartbeat({ engine, queue, relay, sweep, tickEveryMs: TICK_EVERY_MS, pollsHere: () => pollsHere });
   const checkpoints = settings.checkpointFile === undefined ? null : startCheckpoints({ engine, file: settings.checkpointFile });
   const bounces: BounceDuty | null = settings.bounceMaildir === undefined ? null : startBounceDuty({ engine, folder: settings.bounceMaildir, actor: `${settings.actor}-mailbox` });
+  const erasures = startErasures({ engine, file: settings.erasureFile ?? null, actor: settings.actor });
+  const retention = startRetention(engine);
   const partitions = setInterval(() => {
     ensurePartitions(engine.db, engine.now()).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'partitions', error: (error as Error).name }));
   }, PARTITIONS_EVERY_MS);
   const artifacts = setInterval(() => {
-    destroyExpired(engine).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'artifacts', error: (error as Error).name }));
+    destroyExpired(engine).then(() => sweepDrafts(engine)).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'artifacts', error: (error as Error).name }));
   }, ARTIFACTS_EVERY_MS);
   return {
     sweep,
@@ -143,6 +149,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
       await checkpoints?.close();
       await bounces?.close();
       await inbound.close();
+      await Promise.all([erasures.close(), retention.close()]);
       await heartbeat.close();
       await Promise.all([deadLetters.close(), ...workers.map((worker) => worker.close())]);
       await running?.catch(() => undefined);

@@ -1,4 +1,5 @@
 import { readCheckpointFile } from '../../shared/config/checkpoint-config.ts';
+import { readErasureFile } from '../../shared/config/erasure-config.ts';
 import { processEnvironment, readEngineConfig } from '../../shared/config/engine-config.ts';
 import { readMetricsConfig } from '../../shared/config/metrics-config.ts';
 import { readCoordinatorConfig, readTransportConfig } from '../../shared/config/worker-config.ts';
@@ -18,7 +19,7 @@ await startOrExplain(async () => {
   const metricsConfig = readMetricsConfig(env);
   const runtime = await openRuntime(config, 'coordinator');
   const transports = CHANNELS.map((channel) => openTransport(channel, { ...transportConfig, now: runtime.engine.now }));
-  const coordinator = startCoordinator({ ...runtime, transports, ...polling, providerTimeoutMs: config.providerTimeoutMs, actor: `coordinator-${process.pid}`, checkpointFile: readCheckpointFile(env) });
+  const coordinator = startCoordinator({ ...runtime, transports, ...polling, providerTimeoutMs: config.providerTimeoutMs, actor: `coordinator-${process.pid}`, checkpointFile: readCheckpointFile(env), erasureFile: readErasureFile(env) });
   const metrics = metricsConfig && await startMetricsServer({ ...metricsConfig, scrape: runtime.engine.metrics.scrape });
   runtime.log.info({ event: EVENTS.started, metrics: metrics?.url, pid: process.pid });
   return async () => {

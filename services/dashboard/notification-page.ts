@@ -40,7 +40,7 @@ const standing = ({ state }: ShownNotification): string => {
   const status = publicStatus(state);
   const also = [
     state.rejected && `Refused: ${code(state.rejected)}.`, state.paused && `Paused (${code(state.paused.reason)}): nothing is started, polls and expiry go on.`,
-    state.closed && `Closed: ${code(state.closed.reason)}.`, state.attempts.some((one) => one.state === 'dead_lettered') && 'A dead letter waits for an operator: <a href="/queues">retry or discard it</a>.',
+    state.closed && `Closed: ${code(state.closed.reason)}.`, state.erased?.recipient !== undefined && 'The recipient was erased.', state.erased?.player !== undefined && 'The player who wrote the ticket was erased.', state.erased === undefined && state.attempts.some((one) => one.state === 'dead_lettered') && 'A dead letter waits for an operator: <a href="/queues">retry or discard it</a>.',
   ].filter(Boolean);
   return `<div class="standing-now"><p>${badge(status)}</p><p>${STATUS_WORDS[status]}${also.length > 0 ? ` ${also.join(' ')}` : ''}</p></div>`;
 };

@@ -30,7 +30,7 @@ export const notification = z.strictObject({
   completed_at: instant.nullable(), purpose: z.string(), policy: z.strictObject({ purpose: z.string(), version: z.int() }),
   template: z.strictObject({ owner: z.string(), name: z.string(), version: z.int(), locale: z.string() }).nullable(),
   requested_at: instant, expires_at: instant, steps: z.array(z.strictObject({ channel, phase: z.string(), reason: reasonCode.nullable(), shadow: z.literal(true).optional() })),
-  attempts: z.array(attempt), settled_at: instant.nullable(), updated_at: instant,
+  attempts: z.array(attempt), settled_at: instant.nullable(), erased_at: instant.meta({ description: 'Who it was about was erased; nothing tells it any more.' }).optional(), updated_at: instant,
 });
 
 export const feedPage = z.strictObject({

@@ -3,6 +3,7 @@ import type { Environment } from '../../shared/config/environment.ts';
 import { DEMO_SENDER } from '../../shared/config/cli-config.ts';
 import { readVariables } from '../../shared/config/environment.ts';
 import { readCheckpointFile } from '../../shared/config/checkpoint-config.ts';
+import { readErasureFile } from '../../shared/config/erasure-config.ts';
 import { readEngineConfig } from '../../shared/config/engine-config.ts';
 import { readDashboardConfig, readIntakeConfig } from '../../shared/config/intake-config.ts';
 import { readSandboxConfig } from '../../shared/config/sandbox-config.ts';
@@ -164,7 +165,7 @@ const startServices = async (env: Environment, runtime: Runtime, { engineConfig,
     const worker = startDelivery({ ...common, channel: transport.channel, transport, concurrency, actor: `delivery-${transport.channel}` });
     closers.add(() => worker.close());
   }
-  const coordinator = startCoordinator({ ...common, relay, transports: [sms, email], actor: 'coordinator', ...readCoordinatorConfig(env), checkpointFile: readCheckpointFile(env) });
+  const coordinator = startCoordinator({ ...common, relay, transports: [sms, email], actor: 'coordinator', ...readCoordinatorConfig(env), checkpointFile: readCheckpointFile(env), erasureFile: readErasureFile(env) });
   closers.add(() => coordinator.close());
   const dashboard = await startDashboard({ engine, queue, config: dashboardConfig, log });
   closers.add(() => dashboard.close());

@@ -16,6 +16,7 @@ export const VARIABLES = {
   ARTIFACT_DIR: z.string().min(1).optional(),
   ARTIFACT_MAX_BYTES: whole(1).default(25_000_000),
   CHECKPOINT_FILE: z.string().min(1).optional(),
+  ERASURE_FILE: z.string().min(1).optional(),
   TOCSIN_POLICY_DIR: z.string().min(1).optional(),
   TOCSIN_TEMPLATE_DIR: z.string().min(1).optional(),
   TOCSIN_KEYS: z.string().min(1),

@@ -24,6 +24,12 @@ const templateView = ({ locale }: ViewedIntent, state: NotificationState, { poli
   return template ? { owner: ownerName(template.owner), name: template.name, version: template.version, locale: resolveLocale(template, locale) } : null;
 };
 
+/** Since when nothing tells any more whom it was about; there only where somebody was erased. */
+const erasedView = ({ erased }: NotificationState): { erased_at?: string } => {
+  const instants = Object.values(erased ?? {});
+  return instants.length === 0 ? {} : { erased_at: new Date(Math.min(...instants)).toISOString() };
+};
+
 /** What of the immutable intent is public. */
 export type ViewedIntent = Pick<NotificationRecord, 'eventId' | 'purpose' | 'policyVersion' | 'locale' | 'requestedAt' | 'expiresAt'>;
 
@@ -38,7 +44,7 @@ export const stateView = (intent: ViewedIntent, { state, updatedAt }: { state: N
   purpose: intent.purpose, policy: { purpose: intent.purpose, version: intent.policyVersion }, template: templateView(intent, state, bound),
   requested_at: intent.requestedAt.toISOString(), expires_at: intent.expiresAt.toISOString(),
   steps: state.steps.map(({ channel, phase, reason, shadow }) => ({ channel, phase, reason, ...(shadow ? { shadow } : {}) })),
-  attempts: state.attempts.map(attemptView), settled_at: iso(state.settledAt), updated_at: updatedAt.toISOString(),
+  attempts: state.attempts.map(attemptView), settled_at: iso(state.settledAt), ...erasedView(state), updated_at: updatedAt.toISOString(),
 });
 
 /** The public view of a notification as it is now. */

@@ -9,7 +9,8 @@ import type { Engine } from './engine.ts';
  * secrets only status and code are kept: an answer may quote the whole message, and would outlive what is destroyed with them.
  */
 export const sealRaw = (engine: Engine, eventId: string, raw: RawAnswer | undefined) => (append: Append): Append => {
-  if (raw === undefined) return append;
+  // What is heard of somebody who was erased is booked by its outcome alone.
+  if (raw === undefined || append.after.erased !== undefined) return append;
   const { text, ...codes } = raw;
   const kept = text === undefined || append.after.payload?.parts.includes('secrets') ? codes : raw;
   return withObservation(append, seal(engine.ring, JSON.stringify(kept), `${eventId}/observation`));

@@ -7,6 +7,7 @@ const resolved = ({ transition }: Stamped): Request[] => {
     case 'OperatorRetried': return [{ kind: 'resolve_dead_letter', attempt: transition.details.attempt, resolution: 'retried' }];
     case 'AttemptDelivered': return [{ kind: 'resolve_dead_letter', attempt: null, resolution: 'delivered' }];
     case 'NotificationClosed': return [{ kind: 'resolve_dead_letter', attempt: null, resolution: 'closed' }];
+    case 'PayloadDestroyed': return transition.details.erasure ? [{ kind: 'resolve_dead_letter', attempt: null, resolution: 'erased' }] : [];
     case 'NotificationExpired': return [{ kind: 'resolve_dead_letter', attempt: null, resolution: 'expired' }];
     default: return [];
   }

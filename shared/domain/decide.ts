@@ -5,6 +5,8 @@ import type { Decision, DecisionInput, Work } from './work.ts';
 import { openWork } from './work.ts';
 import type { Intent } from './lifecycle.ts';
 import { accept, advance, close } from './lifecycle.ts';
+import type { Erasure } from './erasure.ts';
+import { erase } from './erasure.ts';
 import { pause, resume } from './pause.ts';
 import type { Retry } from './retry.ts';
 import { retry } from './retry.ts';
@@ -32,6 +34,8 @@ export type Command =
   | { kind: 'record_precondition'; answer: PreconditionAnswer; askedUntil: number; fault?: PreconditionFault | undefined }
   | { kind: 'close'; reason: string }
   | { kind: 'pause'; reason: string }
+  /** A person asked to be erased. */
+  | { kind: 'erase' } & Erasure
   /**
    * With `leaveRest` what fell due meanwhile is left to the next tick, whose alarm is then due at once: for one who cannot render
    * as the deployment does, and so must plan nothing.
@@ -93,6 +97,9 @@ const decideRules = (command: Command, state: NotificationState, input: Decision
       break;
     case 'close':
       close(work, command.reason);
+      break;
+    case 'erase':
+      erase(work, command);
       break;
     case 'pause':
       pause(work, command.reason);

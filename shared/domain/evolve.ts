@@ -1,4 +1,4 @@
-import type { AttemptKey, Instant } from './words.ts';
+import type { AttemptKey, ErasedPerson, Instant } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { emptyState } from './state.ts';
 import type { PayloadBound, Stamped, Transition } from './transitions.ts';
@@ -26,6 +26,8 @@ const payloadOf = (bound: PayloadBound | undefined): Pick<NotificationState, 'pa
     ...(bound.after_settling === undefined ? {} : { afterSettling: bound.after_settling }),
   },
 });
+const withErased = (at: Instant, erasure: { of: ErasedPerson } | undefined, state: NotificationState): NotificationState =>
+  (erasure === undefined ? state : { ...state, erased: { ...state.erased, [erasure.of]: at } });
 /** What was turned away at its submission for want of an answer is enqueued anew, unless the answer holds it. */
 const answered = (state: NotificationState, at: Instant, { answer, valid_until: validUntil }: { answer: 'needed' | 'not_needed' | 'error'; valid_until: Instant }): NotificationState => {
   const { precondition } = state;
@@ -87,8 +89,7 @@ const evolveNotification = (state: NotificationState, at: Instant, t: Transition
     case 'NotificationSettled':
       return dropWaiting({ ...state, settledAt: at }, 'superseded');
     case 'PayloadDestroyed':
-      if (!state.payload) return state;
-      return { ...state, payload: { ...state.payload, destroyed: { ...state.payload.destroyed, ...Object.fromEntries(t.details.parts.map((part) => [part, at])) } } };
+      return withErased(at, t.details.erasure, state.payload ? { ...state, payload: { ...state.payload, destroyed: { ...state.payload.destroyed, ...Object.fromEntries(t.details.parts.map((part) => [part, at])) } } } : state);
     default:
       return null;
   }

@@ -1,4 +1,4 @@
-import type { AttemptKey, AttemptStateName, Channel, EventId, Instant, Outcome, PayloadPart } from './words.ts';
+import type { AttemptKey, AttemptStateName, Channel, ErasedPerson, EventId, Instant, Outcome, PayloadPart } from './words.ts';
 import type { PayloadTerms } from './policy.ts';
 import type { Capabilities, ProviderName } from './provider-answers.ts';
 import type { ReasonCode } from './reasons.ts';
@@ -126,6 +126,8 @@ export interface NotificationState {
   settledAt: Instant | null;
   /** Absent where the acceptance named no parts. */
   payload?: PayloadState;
+  /** Who was erased, and when; absent where nobody was. */
+  erased?: Partial<Record<ErasedPerson, Instant>>;
 }
 
 /** The state before the first entry. */

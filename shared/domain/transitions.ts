@@ -1,4 +1,4 @@
-import type { AttemptKey, Channel, Instant, Outcome, PayloadPart, PublicStatus } from './words.ts';
+import type { AttemptKey, Channel, ErasedPerson, Instant, Outcome, PayloadPart, PublicStatus } from './words.ts';
 import type { Capabilities, ProviderName } from './provider-answers.ts';
 import type { PreconditionFault, ReasonCode } from './reasons.ts';
 import type { OnUnknown, PayloadTerms } from './policy.ts';
@@ -106,7 +106,7 @@ export type Transition =
   | Of<'NotificationExpired', { reason: ReasonCode }>
   | Of<'NotificationSettled', { status: PublicStatus }>
   /** Written with the append that destroys the boxes of these parts: they can be read no more, and nothing can be rendered from them. */
-  | Of<'PayloadDestroyed', { parts: PayloadPart[] }>;
+  | Of<'PayloadDestroyed', { parts: PayloadPart[]; /** Where a person was erased, and not by time: whom, and why. */ erasure?: { of: ErasedPerson; reason: string } }>;
 
 export type TransitionKind = Transition['kind'];
 

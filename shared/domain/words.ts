@@ -45,6 +45,9 @@ export type AttemptStateName =
  */
 export type PayloadPart = 'secrets' | 'variables' | 'addresses' | 'precondition';
 
+/** Whom a notification told, and who wrote the ticket that caused it: either may ask to be erased, and the other one stays. */
+export type ErasedPerson = 'recipient' | 'player';
+
 /** What is known of an attempt's fate, normalized over all providers. `unknown` means no evidence. */
 export type Outcome = 'pending' | 'accepted' | 'delivered' | 'undelivered' | 'rejected' | 'suppressed' | 'unknown';
 

@@ -46,7 +46,7 @@ export type Request =
   | { kind: 'resolve_dead_letter'; attempt: AttemptKey | null; resolution: Resolution };
 
 /** How a dead letter ended: by what became of its notification, or by an operator. */
-export type Resolution = 'retried' | 'discarded' | 'delivered' | 'closed' | 'expired' | 'payload_destroyed';
+export type Resolution = 'retried' | 'discarded' | 'delivered' | 'closed' | 'expired' | 'payload_destroyed' | 'erased';
 
 export interface Decision {
   transitions: Stamped[];

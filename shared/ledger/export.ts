@@ -8,9 +8,10 @@ import type { Database } from './database.ts';
 import { inSnapshot } from './verify-database.ts';
 import { readIntents, streamEntries } from './verify-rows.ts';
 import type { IntentRow } from './verify-intent.ts';
+import { streamTombstones } from './verify-tombstones.ts';
 
-/** The format of the lines; a reader refuses what it does not know. */
-export const EXPORT_FORMAT = 1;
+/** The formats of the lines; a reader refuses what it does not know. The second has tombstones, and is written only where there are some. */
+export const EXPORT_FORMATS = { plain: 1, withTombstones: 2 } as const;
 const PAGE = 200;
 
 export interface ExportCounts { notifications: number; entries: number; checkpoints: number }
@@ -48,7 +49,7 @@ const writePage = async (asker: Asker, after: string, { write, counts }: { write
 };
 
 /**
- * Writes the whole ledger as JSON lines, as of one instant: a head, the checkpoints, every intent with its entries, and an end
+ * Writes the whole ledger as JSON lines, as of one instant: a head, the checkpoints, the tombstones, every intent with its entries, and an end
  * that counts and sums up what came before. Nothing sealed is in it. Memory stays flat.
  */
 export const exportLedger = (db: Database, options: ExportOptions): Promise<ExportCounts> => inSnapshot(db, async (asker) => {
@@ -60,10 +61,14 @@ export const exportLedger = (db: Database, options: ExportOptions): Promise<Expo
   };
   const write: Write = (line) => writeText(JSON.stringify(line));
   const ledger = (await newestGenuine(asker, options.publicKeys.length > 0 ? options.publicKeys : null))?.ledger ?? null;
-  await write({ kind: 'ledger', format: EXPORT_FORMAT, exported_at: options.now, ledger, cluster: await clusterOf(asker), public_keys: options.publicKeys.map((key) => key.text) });
+  const { rows: [buried] } = await asker.query('SELECT FROM ledger_tombstone LIMIT 1');
+  await write({ kind: 'ledger', format: buried ? EXPORT_FORMATS.withTombstones : EXPORT_FORMATS.plain, exported_at: options.now, ledger, cluster: await clusterOf(asker), public_keys: options.publicKeys.map((key) => key.text) });
   for await (const one of streamCheckpoints(asker)) {
     await writeText(`{"kind":"checkpoint",${toLine(one, ledger ?? '').slice(1)}`);
     counts.checkpoints += 1;
+  }
+  for await (const { body, keyId, signature, heads } of streamTombstones(asker)) {
+    await write({ kind: 'tombstone', body, key: keyId, signature: signature.toString('base64url'), heads: heads.map((head) => [head.eventId, head.version, head.hash]) });
   }
   for (let after: string | null = ''; after !== null;) {
     after = await writePage(asker, after, { write, counts });

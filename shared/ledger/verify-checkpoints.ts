@@ -10,6 +10,8 @@ import { inSnapshot } from './verify-database.ts';
 import { followCheckpoints, onePerNumber } from './verify-checkpoint-chain.ts';
 import type { Faults } from './verify-fault.ts';
 import { checkRuns, checkSpan } from './verify-runs.ts';
+import type { Buried } from './verify-runs.ts';
+import { verifyTombstones } from './verify-tombstones.ts';
 
 export interface CheckpointOptions {
   faults: Faults;
@@ -30,6 +32,9 @@ export interface CheckpointCounts {
   youngerEntries: number | null;
   /** Checkpoints in the file; null where there is no file. */
   inFile: number | null;
+  /** Removals past retention that count, and how many notifications they removed. */
+  tombstones: number;
+  removed: number;
 }
 
 /** A checkpoint file, and how far it is read. */
@@ -126,9 +131,9 @@ export const compareCheckpoints = async (sources: Sources, onBody: (body: Checkp
 
 const runsOf = (body: CheckpointBody, eventId: string | undefined): Run[] => (eventId === undefined ? body.runs : body.runs.filter((run) => run[0] === eventId));
 
-const checkBody = async (asker: Asker, body: CheckpointBody, { cluster, options }: { cluster: string; options: Pick<CheckpointOptions, 'faults' | 'eventId'> }): Promise<void> => {
-  const wrong = await checkRuns(asker, body, { runs: runsOf(body, options.eventId), faults: options.faults });
-  if (body.cluster === cluster && options.eventId === undefined) await checkSpan(asker, body, { wrong, faults: options.faults });
+const checkBody = async (asker: Asker, body: CheckpointBody, { cluster, options, buried }: { cluster: string; options: Pick<CheckpointOptions, 'faults' | 'eventId'>; buried: Buried }): Promise<void> => {
+  const { wrong, removed } = await checkRuns(asker, body, { runs: runsOf(body, options.eventId), faults: options.faults, buried });
+  if (body.cluster === cluster && options.eventId === undefined) await checkSpan(asker, body, { wrong, removed, faults: options.faults });
 };
 
 const YOUNGER = `SELECT count(*)::int AS entries FROM ledger_entry
@@ -146,13 +151,14 @@ export const verifyCheckpoints = async (db: Database, options: CheckpointOptions
 const verifyIn = async (asker: Asker, options: Omit<CheckpointOptions, 'file'> & { file: FileSource | null }): Promise<CheckpointCounts> => {
   const newest = await newestGenuine(asker, options.keys);
   const cluster = await clusterOf(asker);
+  const { tombstones, buried } = await verifyTombstones(asker, options);
   let done = 0;
   const counts = await compareCheckpoints({ ...options, stored: streamCheckpoints(asker), ledger: newest?.ledger ?? null, asOf: null }, async (body) => {
-    await checkBody(asker, body, { cluster, options });
+    await checkBody(asker, body, { cluster, options, buried });
     done += 1;
     options.onProgress?.(done);
   });
   const comparable = newest === null || newest.cluster === cluster;
   const { rows: [younger] } = comparable ? await asker.query<{ entries: number }>(YOUNGER, [newest?.snapshot ?? NO_SNAPSHOT]) : { rows: [] };
-  return { checkpoints: counts.checkpoints, lastMinuteAt: newest?.minuteAt ?? null, youngerEntries: younger?.entries ?? null, inFile: counts.inFile === 0 ? null : counts.inFile };
+  return { checkpoints: counts.checkpoints, lastMinuteAt: newest?.minuteAt ?? null, youngerEntries: younger?.entries ?? null, inFile: counts.inFile === 0 ? null : counts.inFile, ...tombstones };
 };

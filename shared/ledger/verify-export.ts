@@ -5,19 +5,22 @@ import { z } from 'zod';
 import type { PublicKey } from '../security/signing-key.ts';
 import { NO_SNAPSHOT, hadEnded, readLine } from './checkpoint.ts';
 import type { Checkpoint, CheckpointBody, Run } from './checkpoint.ts';
-import { EXPORT_FORMAT } from './export.ts';
+import { EXPORT_FORMATS } from './export.ts';
 import type { ExportCounts } from './export.ts';
+import { tombstoneFault } from './tombstone.ts';
+import type { BuriedHead } from './tombstone.ts';
 import { compareCheckpoints, openFileSource } from './verify-checkpoints.ts';
 import { checkEvent } from './verify-event.ts';
 import type { EventCheck } from './verify-event.ts';
 import type { Faults } from './verify-fault.ts';
 import { checkIntentText } from './verify-intent.ts';
-import { checkRun } from './verify-runs.ts';
+import { checkRun, isBuried } from './verify-runs.ts';
 import type { RunEntry } from './verify-runs.ts';
 
 const lineSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('ledger'), format: z.number(), exported_at: z.number(), ledger: z.string().nullable(), cluster: z.string() }),
   z.object({ kind: z.literal('checkpoint') }),
+  z.object({ kind: z.literal('tombstone'), body: z.string(), key: z.string(), signature: z.string(), heads: z.array(z.tuple([z.string(), z.number().int(), z.string()])) }),
   z.object({ kind: z.literal('intent'), event_id: z.string(), intent: z.string(), hash: z.string() }),
   z.object({ kind: z.literal('entry'), event_id: z.string(), version: z.number().int(), position: z.string(), xid: z.string().regex(/^\d+$/), body: z.string(), hash: z.string() }),
   z.object({ kind: z.literal('end'), notifications: z.number(), entries: z.number(), checkpoints: z.number(), sha256: z.string() }),
@@ -46,7 +49,7 @@ const streamLines = async function* (path: string): AsyncGenerator<{ text: strin
 const readHead = async (path: string): Promise<Head> => {
   for await (const { text } of streamLines(path)) {
     const head = readExportLine(text);
-    if (head?.kind === 'ledger' && head.format === EXPORT_FORMAT) return head;
+    if (head?.kind === 'ledger' && Object.values(EXPORT_FORMATS).some((format) => format === head.format)) return head;
     break;
   }
   throw new NotAnExportError('the file is not an export of a ledger, or one of another version');
@@ -71,6 +74,7 @@ interface Seen { run: Run; checkpoint: number; minuteAt: number }
 /** What the checkpoints saw of each event. Offline there is no index to ask, so this is held in memory: some 300 bytes a run. */
 const createSightings = (cluster: string) => {
   const runs = new Map<string, Seen[]>();
+  const buried = new Map<string, BuriedHead>();
   let ended = hadEnded(NO_SNAPSHOT);
   return {
     add: (body: CheckpointBody): void => {
@@ -82,6 +86,8 @@ const createSightings = (cluster: string) => {
         else runs.set(run[0], [seen]);
       }
     },
+    bury: (heads: readonly BuriedHead[]): void => { for (const head of heads) buried.set(head.eventId, head); },
+    isBuried: (eventId: string): boolean => buried.has(eventId),
     check: (eventId: string, entries: readonly (RunEntry & { xid: string })[], faults: Faults): number => {
       const seen = runs.get(eventId) ?? [];
       runs.delete(eventId);
@@ -91,15 +97,18 @@ const createSightings = (cluster: string) => {
       return younger.length;
     },
     checkMissing: (faults: Faults): void => {
-      for (const seen of runs.values()) for (const { run, ...of } of seen) checkRun(run, [], { ...of, faults });
+      for (const seen of runs.values()) for (const { run, ...of } of seen) {
+        const head = buried.get(run[0]);
+        if (!head || !isBuried(run, head)) checkRun(run, [], { ...of, faults });
+      }
     },
   };
 };
 type Sightings = ReturnType<typeof createSightings>;
 
 /** Checks intents and entries as they come. */
-const createReader = (sightings: Sightings, faults: Faults) => {
-  const counts = { notifications: 0, entries: 0, younger: 0 };
+const createReader = (sightings: Sightings, { faults, keys }: { faults: Faults; keys: readonly PublicKey[] | null }) => {
+  const counts = { notifications: 0, entries: 0, younger: 0, tombstones: 0 };
   let current = null as { eventId: string; check: EventCheck; entries: (RunEntry & { xid: string })[] } | null;
   const endEvent = (): void => {
     if (!current) return;
@@ -114,9 +123,17 @@ const createReader = (sightings: Sightings, faults: Faults) => {
   return {
     counts,
     endEvent,
+    tombstone: (line: Extract<Line, { kind: 'tombstone' }>): void => {
+      counts.tombstones += 1;
+      const heads = line.heads.map(([eventId, version, hash]) => ({ eventId, version, hash }));
+      const fault = tombstoneFault({ body: line.body, keyId: line.key, signature: Buffer.from(line.signature, 'base64url') }, heads, keys);
+      if (fault) faults.add({}, fault.column, `of tombstone ${counts.tombstones} ${fault.text}`);
+      else sightings.bury(heads);
+    },
     intent: (line: Extract<Line, { kind: 'intent' }>): void => {
       const intentHash = Buffer.from(line.hash, 'hex');
       begin(line.event_id, intentHash);
+      if (sightings.isBuried(line.event_id)) faults.add({ eventId: line.event_id }, 'tombstone.heads', 'a tombstone says that it was removed, and it stands');
       checkIntentText(line.event_id, { intent: line.intent, intentHash }, faults);
       counts.notifications += 1;
     },
@@ -151,7 +168,7 @@ export const verifyExport = async (path: string, options: ExportVerifyOptions): 
     lastMinuteAt = Math.max(lastMinuteAt ?? 0, body.minute_at);
     sightings.add(body);
   });
-  const reader = createReader(sightings, faults);
+  const reader = createReader(sightings, options);
   const sum = createHash('sha256');
   let end: Extract<Line, { kind: 'end' }> | null = null;
   let checkpoints = 0;
@@ -163,6 +180,7 @@ export const verifyExport = async (path: string, options: ExportVerifyOptions): 
     if (!read) faults.add({}, 'export', `line ${line} cannot be read`);
     else if (read.kind === 'intent') reader.intent(read);
     else if (read.kind === 'entry') reader.entry(read);
+    else if (read.kind === 'tombstone') reader.tombstone(read);
     else if (read.kind === 'checkpoint') checkpoints += 1;
     if (line % 1_000 === 0) options.onProgress?.(reader.counts);
   }

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createFileArtifactStore } from '../../shared/content/artifacts/file-artifact-store.ts';
-import { destroyExpired, openArtifact, storeArtifact } from '../../shared/delivery/artifacts.ts';
+import { destroyExpired, openArtifact, storeArtifact, sweepDrafts } from '../../shared/delivery/artifacts.ts';
 import type { StoreRequest } from '../../shared/delivery/artifacts.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -43,6 +43,7 @@ const readBack = async (artifact: { artifactId: string; sha256: string }): Promi
   for await (const chunk of openArtifact(engine, artifact)) chunks.push(chunk);
   return Buffer.concat(chunks);
 };
+const filesIn = async (): Promise<string[]> => (await readdir(dir, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 const fileCount = async (): Promise<number> => (await readdir(dir, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).length;
 
 describe('artifacts', () => {
@@ -88,6 +89,53 @@ describe('artifacts', () => {
     const anew = await store(bytes, { tenant: 'expiring' });
     expect(anew.again).toBe(false);
     expect((await readBack(anew.artifact)).equals(bytes)).toBe(true);
+  });
+
+  const damage: [string, (path: string) => Promise<unknown>][] = [
+    ['changed', async (path) => {
+      const bytes = await readFile(path);
+      bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1;
+      await writeFile(path, bytes);
+    }],
+    ['cut short', (path) => truncate(path, 100)],
+    ['gone', (path) => rm(path)],
+  ];
+  test.each(damage)('are healed by storing the same bytes again where they are %s, as the same artifact; sound ones are left as they are', async (how, spoil) => {
+    const bytes = randomBytes(100_000);
+    const tenant = `healed-${how}`;
+    const before = new Set(await filesIn());
+    const { artifact } = await store(bytes, { tenant });
+    const path = (await filesIn()).find((one) => !before.has(one)) as string;
+    const { mtimeMs } = await stat(path);
+    expect(await store(bytes, { tenant })).toMatchObject({ again: true, healed: false });
+    expect((await stat(path)).mtimeMs).toBe(mtimeMs);
+    await spoil(path);
+    await expect(readBack(artifact)).rejects.toMatchObject({ name: 'ArtifactError' });
+    expect(await store(bytes, { tenant })).toMatchObject({ again: true, healed: true, artifact: { artifactId: artifact.artifactId } });
+    expect((await readBack(artifact)).equals(bytes)).toBe(true);
+    expect((await filesIn()).filter((one) => !before.has(one))).toEqual([path]);
+  });
+
+  test('are never replaced by other bytes, whoever brings them', async () => {
+    const bytes = randomBytes(1_000);
+    const { artifact } = await store(bytes, { tenant: 'kept' });
+    const { sha256, sealed } = artifact;
+    const place = { tenant: 'kept', artifact: artifact.artifactId };
+    await expect(engine.artifacts.restore(place, { sha256, bytes: artifact.bytes, sealed: sealed as never }, once(randomBytes(1_000)))).rejects.toMatchObject({ code: 'artifact_damaged' });
+    expect((await readBack(artifact)).equals(bytes)).toBe(true);
+  });
+
+  test('that were broken off are swept once nobody writes to them any more, and nothing else is', async () => {
+    await store(randomBytes(10), { tenant: 'swept' });
+    const [standing = ''] = await filesIn();
+    const [dead, young] = [`${standing}.aaaaaaaaaaaa.part`, `${standing}.bbbbbbbbbbbb.part`];
+    await Promise.all([writeFile(dead, 'x'), writeFile(young, 'x')]);
+    await utimes(dead, new Date(), new Date(Date.now() - 25 * HOUR));
+    const files = await fileCount();
+    expect(await sweepDrafts(engine)).toBe(1);
+    expect(await fileCount()).toBe(files - 1);
+    expect(await filesIn()).toEqual(expect.arrayContaining([standing, young]));
+    await rm(young);
   });
 
   test('cannot be changed, shortened or deleted in the database, by the owner neither', async () => {

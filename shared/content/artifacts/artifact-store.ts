@@ -45,6 +45,13 @@ export interface ArtifactStore {
   open: (place: ArtifactPlace, stored: StoredBytes) => AsyncIterable<Buffer>;
   /** Removes the bytes; nothing happens where there are none. */
   remove: (place: ArtifactPlace) => Promise<void>;
+  /**
+   * Puts the very bytes that were stored in their place again, under the same key.
+   * @throws ArtifactError where the key does not open or the bytes are others; what stands there is then left as it is.
+   */
+  restore: (place: ArtifactPlace, stored: StoredBytes, source: AsyncIterable<Uint8Array>) => Promise<void>;
+  /** Removes what broken-off stores left behind, unless it was written to within so many milliseconds; returns how many. */
+  sweepDrafts: (untouchedForMs: number) => Promise<number>;
 }
 
 /** The store of a process that was given none. */
@@ -52,4 +59,6 @@ export const noArtifactStore: ArtifactStore = {
   put: () => Promise.reject(new Error('this process was given no artifact store')),
   open: () => { throw new ArtifactError('artifact_missing', 'this process was given no artifact store'); },
   remove: () => Promise.reject(new Error('this process was given no artifact store')),
+  restore: () => Promise.reject(new Error('this process was given no artifact store')),
+  sweepDrafts: () => Promise.resolve(0),
 };

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fingerprint } from '../../security/fingerprint.ts';
@@ -120,6 +120,30 @@ async function* readSealed(file: FileHandle, { key, context, stored }: { key: Bu
   }
 }
 
+/** What a store that is under way, or was broken off, is called. */
+const DRAFT = '.part';
+type Written = Pick<StoredBytes, 'sha256' | 'bytes'>;
+
+const namesIn = async (path: string): Promise<string[]> => readdir(path).catch((error: NodeJS.ErrnoException) => {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
+  throw error;
+});
+
+/** By the clock of the file system alone: a draft is as old as its last write. */
+const sweepDrafts = async (dir: string, untouchedForMs: number): Promise<number> => {
+  let swept = 0;
+  for (const tenant of await namesIn(dir)) {
+    for (const name of (await namesIn(join(dir, tenant))).filter((one) => one.endsWith(DRAFT))) {
+      const path = join(dir, tenant, name);
+      const found = await stat(path).catch(() => null);
+      if (!found || Date.now() - found.mtimeMs < untouchedForMs) continue;
+      await rm(path, { force: true });
+      swept += 1;
+    }
+  }
+  return swept;
+};
+
 /**
  * Artifacts as files under a folder that every service shares: `<keyed hash of the tenant>/<keyed hash of tenant and id>`, so that a
  * listing tells neither. A file is written aside, flushed and renamed: it is there whole or not at all. What a crash leaves aside
@@ -129,25 +153,37 @@ export const createFileArtifactStore = (dir: string, ring: KeyRing): ArtifactSto
   const pathOf = ({ tenant, artifact }: ArtifactPlace): string => join(
     dir, fingerprint(ring, 'artifact-tenant', tenant).toString('hex').slice(0, 32), fingerprint(ring, 'artifact-file', JSON.stringify([tenant, artifact])).toString('hex').slice(0, 48),
   );
+  const write = async (place: ArtifactPlace, key: Buffer, from: { source: AsyncIterable<Uint8Array>; maxBytes: number; accept?: (written: Written) => void }): Promise<Written> => {
+    const path = pathOf(place);
+    const draft = `${path}.${randomBytes(6).toString('hex')}${DRAFT}`;
+    await makeFolder(dirname(path));
+    const file = await open(draft, 'wx', 0o600);
+    try {
+      const written = await writeSealed(file, { key, prefix: randomBytes(PREFIX_BYTES), context: contextOf(place) }, from);
+      from.accept?.(written);
+      await file.close();
+      await rename(draft, path);
+      await syncFolder(dirname(path));
+      return written;
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      await rm(draft, { force: true });
+      throw error;
+    }
+  };
   return {
     put: async (place, source, maxBytes) => {
-      const path = pathOf(place);
-      const draft = `${path}.${randomBytes(6).toString('hex')}.part`;
-      await makeFolder(dirname(path));
-      const file = await open(draft, 'wx', 0o600);
       const key = randomBytes(32);
-      try {
-        const written = await writeSealed(file, { key, prefix: randomBytes(PREFIX_BYTES), context: contextOf(place) }, { source, maxBytes });
-        await file.close();
-        await rename(draft, path);
-        await syncFolder(dirname(path));
-        return { ...written, sealed: seal(ring, key, sealContext(place, written)) };
-      } catch (error) {
-        await file.close().catch(() => undefined);
-        await rm(draft, { force: true });
-        throw error;
-      }
+      const written = await write(place, key, { source, maxBytes });
+      return { ...written, sealed: seal(ring, key, sealContext(place, written)) };
     },
+    restore: async (place, stored, source) => {
+      await write(place, keyFor(ring, place, stored), {
+        source, maxBytes: stored.bytes,
+        accept: ({ sha256, bytes }) => { if (sha256 !== stored.sha256 || bytes !== stored.bytes) throw new ArtifactError('artifact_damaged', 'the bytes are not those that were stored'); },
+      });
+    },
+    sweepDrafts: (untouchedForMs) => sweepDrafts(dir, untouchedForMs),
     open: async function* (place, stored) {
       const key = keyFor(ring, place, stored);
       const file = await openOrMissing(pathOf(place));
