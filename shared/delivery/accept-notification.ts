@@ -158,7 +158,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     });
   const print = (channel: Channel, value: string | null): Buffer | null => (value === null ? null : addressPrint(engine.ring, channel, value));
   const notification: NewNotification = {
-    append: toAppend(decision, { before: loaded.state, prevHash: intentHash, provenance: { actor: request.actor, requestId: request.requestId } }),
+    append: toAppend(decision, { before: loaded.state, prevHash: intentHash, provenance: { actor: request.actor, requestId: request.requestId }, policy }),
     tenant: request.tenant, idempotencyKey: request.idempotencyKey, requestFingerprint, purpose: policy.purpose, policyVersion: policy.version,
     templateVersions, region: recipient.region, locale: recipient.locale, urgency: policy.urgency, classification: policy.classification,
     requestedAt: now, expiresAt, retentionUntil: now + policy.retentionMs, recipientCommitment: commitment, consentReferences,

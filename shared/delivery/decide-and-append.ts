@@ -60,7 +60,7 @@ export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command
   const decision = decide(command, loaded.state, inputFor(engine, loaded, bound));
   if (how.maySkip?.(decision) === true) return null;
   if (decision.transitions.length === 0) return { kind: 'unchanged', state: loaded.state };
-  const append = toAppend(decision, { before: loaded.state, prevHash: loaded.headHash, provenance: how.provenance, senders: engine.senderPrints });
+  const append = toAppend(decision, { before: loaded.state, prevHash: loaded.headHash, provenance: how.provenance, senders: engine.senderPrints, policy: bound.policy });
   if (!(await engine.append(how.enrich?.(append) ?? append))) return null;
   if (decision.transitions.some(({ transition }) => transition.kind === 'FallbackClaimed')) faultPoint('fallback-claimed');
   logDecision(engine.log, decision);
