@@ -9,6 +9,8 @@ import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import type { RunningWorker } from '../../shared/queue/work-job.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { Transport } from '../../shared/transports/transport.ts';
+import { startAlertDuty } from './alerts.ts';
+import type { AlertDuty, AlertSettings } from './alerts.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { startCheckpoints } from './checkpoints.ts';
 import { startDeadLetterDuty } from './dead-letters.ts';
@@ -27,6 +29,8 @@ export interface CoordinatorSettings {
   providerTimeoutMs: number;
   /** Where the checkpoints are copied to, outside of the database; without it this coordinator makes none. */
   checkpointFile?: string;
+  /** Whom it tells; without it this coordinator looks for nothing that is at risk. */
+  alerts?: AlertSettings;
 }
 
 export interface Coordinator {
@@ -34,6 +38,8 @@ export interface Coordinator {
   sweep: () => Promise<void>;
   /** Carries out at once what operators asked for, and shows them what waits. */
   attendDeadLetters: () => Promise<void>;
+  /** What it does about alerts; null where it tells nobody. */
+  alerts: AlertDuty | null;
   close: () => Promise<void>;
 }
 
@@ -113,6 +119,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   ];
   const heartbeat = startHeartbeat({ engine, queue, relay, sweep, tickEveryMs: TICK_EVERY_MS, pollsHere: () => pollsHere });
   const checkpoints = settings.checkpointFile === undefined ? null : startCheckpoints({ engine, file: settings.checkpointFile });
+  const alerts = settings.alerts === undefined ? null : startAlertDuty({ engine, ...settings.alerts });
   const partitions = setInterval(() => {
     ensurePartitions(engine.db, engine.now()).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'partitions', error: (error as Error).name }));
   }, PARTITIONS_EVERY_MS);
@@ -122,10 +129,11 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   return {
     sweep,
     attendDeadLetters: deadLetters.attend,
+    alerts,
     close: async () => {
       clearInterval(partitions);
       clearInterval(artifacts);
-      await checkpoints?.close();
+      await Promise.all([checkpoints?.close(), alerts?.close()]);
       await heartbeat.close();
       await Promise.all([deadLetters.close(), ...workers.map((worker) => worker.close())]);
       await running?.catch(() => undefined);

@@ -17,7 +17,7 @@ import { hashToken } from '../security/tokens.ts';
 import { toAppend } from '../ledger/rows.ts';
 import type { NewNotification } from '../ledger/accept-group.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
-import { countDecision } from './count-decision.ts';
+import { countDecision, regionLabel } from './count-decision.ts';
 import type { Engine } from './engine.ts';
 import type { Addresses, Secrets } from './payload.ts';
 import { attachedTo, partVariables, renderFor, sealPart, withCarried } from './payload.ts';
@@ -216,7 +216,7 @@ const accept = async (engine: Engine, request: AcceptRequest): Promise<AcceptOut
   if (accepted.kind === 'exists') return replay(accepted);
   faultPoint('intake-committed');
   logDecision(engine.log, decision);
-  countDecision(engine.metrics, decision);
+  countDecision(engine.metrics, decision, { before: emptyState(eventId), region: regionLabel(bound.policy, request.recipient.region) });
   if (decision.requests.some((one) => one.kind === 'enqueue')) engine.onEnqueued();
   passOnQuestion(engine, decision);
   return { kind: 'accepted', eventId, status: publicStatus(decision.state), reason: decision.state.rejected, receivedAt: now };

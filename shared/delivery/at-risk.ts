@@ -1,7 +1,7 @@
 import type { Risk } from '../domain/at-risk.ts';
 import { atRisk, riskAt } from '../domain/at-risk.ts';
 import type { NextAction } from '../domain/next-action.ts';
-import { channelStates, lastReadAt, nextAction } from '../domain/next-action.ts';
+import { channelStates, lastReadAt, NEXT_ACTIONS, nextAction } from '../domain/next-action.ts';
 import type { Policy } from '../domain/policy.ts';
 import { publicStatus } from '../domain/status.ts';
 import type { Suspect } from '../ledger/at-risk.ts';
@@ -21,7 +21,8 @@ export interface RiskRow {
   attempt: string | null; channels: string[]; lastReadAt: number | null; requestedAt: number; expiresAt: number; action: NextAction;
 }
 
-export interface RiskSearch { eventId?: string; recipientRef?: string; requestId?: string }
+/** Of whom: an event id (or an attempt key of it), the recipient's reference, or the id of the request. */
+export type RiskSearch = string;
 
 /** `rows` are the oldest of `count`, which were found by the same query. `more`: only the oldest were looked at, and there may be others. */
 export interface RiskList { rows: RiskRow[]; count: number; more: boolean; now: number }
@@ -34,14 +35,16 @@ const rowOf = (suspect: Suspect, now: number) => ({ kind, since, attempt }: Risk
   };
 };
 
-const fits = (engine: Pick<Engine, 'ring'>, { eventId, recipientRef, requestId }: RiskSearch) => {
-  const print = recipientRef === undefined ? null : fingerprint(engine.ring, 'recipient-ref', recipientRef);
-  return (suspect: Suspect): boolean =>
-    (eventId === undefined || suspect.eventId === eventId) && (requestId === undefined || suspect.requestId === requestId)
-    && (print === null || suspect.referencePrint?.equals(print) === true);
+const eventIdIn = (search: RiskSearch): string | null => /^evt_[0-9A-HJKMNP-TV-Z]{26}(?=$|\.)/.exec(search)?.[0] ?? null;
+
+const fits = (engine: Pick<Engine, 'ring'>, search: RiskSearch | null) => {
+  if (search === null) return () => true;
+  const eventId = eventIdIn(search);
+  const print = fingerprint(engine.ring, 'recipient-ref', search);
+  return (suspect: Suspect): boolean => (eventId === null ? suspect.requestId === search || suspect.referencePrint?.equals(print) === true : suspect.eventId === eventId);
 };
 
-/** Each with its policy; one whose version cannot be read is passed over, since nothing can be said of it. */
+/** Each with its policy version, which says from when on something is found. */
 const withPolicies = async (engine: Pick<Engine, 'versions'>, suspects: readonly Suspect[]): Promise<{ suspect: Suspect; policy: Policy }[]> => {
   const known = new Map<string, Promise<Policy>>();
   return Promise.all(suspects.map(async (suspect) => {
@@ -56,11 +59,12 @@ const withPolicies = async (engine: Pick<Engine, 'versions'>, suspects: readonly
 export interface Survey extends RiskList { lapsed: { eventId: string; version: number; riskAt: number | null }[] }
 
 /** Looks at all that may be at risk. `also` are looked at in any case. Postgres alone, by ranges of indexes. */
-export const surveyRisks = async (engine: Pick<Engine, 'db' | 'versions' | 'ring' | 'now'>, how: { search?: RiskSearch; also?: readonly string[]; limit?: number } = {}): Promise<Survey> => {
-  const { search = {}, also = [] } = how;
+export const surveyRisks = async (engine: Pick<Engine, 'db' | 'versions' | 'ring' | 'now'>, how: { search?: RiskSearch | null; also?: readonly string[]; limit?: number } = {}): Promise<Survey> => {
+  const { search = null, also = [] } = how;
   const now = engine.now();
-  const isSearched = Object.keys(search).length > 0;
-  const { suspects, full } = await loadSuspects(engine.db, { now, limit: how.limit ?? (isSearched ? SEARCHED : LOOKED_AT), also: search.eventId === undefined ? also : [...also, search.eventId] });
+  const named = search === null ? null : eventIdIn(search);
+  const limit = how.limit ?? (search === null ? LOOKED_AT : SEARCHED);
+  const { suspects, full } = await loadSuspects(engine.db, { now, limit, also: named === null ? also : [...also, named] });
   const looked = await withPolicies(engine, suspects.filter(fits(engine, search)));
   const rows: RiskRow[] = [];
   const lapsed: Survey['lapsed'] = [];
@@ -74,7 +78,18 @@ export const surveyRisks = async (engine: Pick<Engine, 'db' | 'versions' | 'ring
 };
 
 /** The list for people: at most `shown` of the findings, with how many there are. */
-export const listRisks = async (engine: Pick<Engine, 'db' | 'versions' | 'ring' | 'now'>, { shown, search }: { shown: number; search?: RiskSearch }): Promise<RiskList> => {
-  const { rows, count, more, now } = await surveyRisks(engine, search === undefined ? {} : { search });
+export const listRisks = async (engine: Pick<Engine, 'db' | 'versions' | 'ring' | 'now'>, { shown, search }: { shown: number; search: RiskSearch | null }): Promise<RiskList> => {
+  const { rows, count, more, now } = await surveyRisks(engine, { search });
   return { rows: rows.slice(0, shown), count, more, now };
 };
+
+const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+
+/** A list as programs read it. */
+export const riskListView = ({ rows, count, more, now }: RiskList) => ({
+  at: iso(now), count, more,
+  items: rows.map((row) => ({
+    finding: row.kind, since: iso(row.since), event_id: row.eventId, attempt: row.attempt, purpose: row.purpose, policy_version: row.policyVersion, region: row.region, urgency: row.urgency, status: row.status,
+    channels: row.channels, last_status_read_at: iso(row.lastReadAt), requested_at: iso(row.requestedAt), deadline_at: iso(row.expiresAt), next_action: { code: row.action, text: NEXT_ACTIONS[row.action] },
+  })),
+});

@@ -7,7 +7,7 @@ import type { Append, Provenance } from '../ledger/rows.ts';
 import { toAppend } from '../ledger/rows.ts';
 import type { Transition } from '../domain/transitions.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
-import { countDecision } from './count-decision.ts';
+import { countDecision, regionLabel } from './count-decision.ts';
 import type { Engine } from './engine.ts';
 import { logDecision, logProviders } from './log-decision.ts';
 import { passOnQuestion } from './pass-on-question.ts';
@@ -65,7 +65,7 @@ export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command
   if (decision.transitions.some(({ transition }) => transition.kind === 'FallbackClaimed')) faultPoint('fallback-claimed');
   logDecision(engine.log, decision);
   logProviders(engine.log, decision);
-  countDecision(engine.metrics, decision);
+  countDecision(engine.metrics, decision, { before: loaded.state, region: regionLabel(bound.policy, loaded.region) });
   if (decision.requests.some((request) => request.kind === 'enqueue')) engine.onEnqueued();
   passOnQuestion(engine, decision);
   return { kind: 'appended', before: loaded.state, decision, after: loadedAfter(loaded, decision, append) };
