@@ -86,7 +86,7 @@ const start = async (engine: Engine, key: AttemptKey, eventId: string, settings:
   }
   const state = result.kind === 'appended' ? result.decision.state : result.state;
   const refusal = startRefusal(state, key, engine.now());
-  if (refusal === 'already_started' || refusal === 'ended') engine.metrics.duplicatesPrevented.inc({ channel: parseAttemptKey(key)?.channel ?? 'none', cause: refusal });
+  if (refusal === 'already_started') engine.metrics.duplicatesPrevented.inc({ channel: parseAttemptKey(key)?.channel ?? 'none', cause: refusal });
   engine.log.debug({ event: EVENTS.submissionRefused, attempt: key, refusal });
   const retryAt = findAttempt(state, key)?.retryAt ?? null;
   return refusal === 'not_yet' && retryAt !== null ? { retryAtMs: engine.hostNow() + Math.max(1, retryAt - engine.now()) } : 'done';

@@ -82,6 +82,10 @@ export const FAULTS: readonly Row[] = [
     'SET paid_until = b.paid_until +', 'SET paid_until = p.paid_until + 0 *')),
   row(31, '25,000 outstanding polls stay under the provider\'s rate', 'poll-rate', one('oldest first, whatever the deadline', 'shared/ledger/lease-polls.ts',
     'ORDER BY a.decision_deadline_at LIMIT', 'ORDER BY a.attempt_key LIMIT')),
+  row(32, 'N replicas raise one alert', '../alerts/alerts', one('every look raises an alert of its own', 'shared/delivery/alerts.ts',
+    "dedupKey: kind === 'at_risk' ? `at_risk/${row.eventId}`", "dedupKey: kind === 'at_risk' ? `at_risk/${row.eventId}/${Math.random()}`")),
+  row(36, 'A list\'s count and its rows come from one query and agree', '../alerts/alerts', one('the count is asked for by itself', 'shared/delivery/at-risk.ts',
+    'return { rows: rows.slice(0, shown), count, more, now };', 'return { rows: rows.slice(0, shown), count: (await surveyRisks(engine, { search })).count, more: more && count > 0, now };')),
 ];
 
 /** The rows as docs/faults.md shows them. */
