@@ -6,6 +6,7 @@ import type { Transport } from '../../shared/transports/transport.ts';
 import { createAlertmanager } from '../../shared/transports/alerts/alertmanager.ts';
 import { describeWithAlertTools, openAlertmanager, openListener } from '../support/alert-tools.ts';
 import type { Heard, Listener, RunningAlertmanager } from '../support/alert-tools.ts';
+import { eventually } from '../queue/rig.ts';
 import { describeOnBackends } from '../support/backends.ts';
 import { sandboxProviders } from '../support/sandbox-providers.ts';
 import { openWorld } from '../support/world.ts';
@@ -80,7 +81,7 @@ describeWithAlertTools('a real Alertmanager', () => {
       await world.giveQueueBack();
       world.jump(30_000);
       await world.coordinator.sweep();
-      await world.relay.drain();
+      await eventually(() => world.relay.drain());
       await world.until(endangered, (state) => state.attempts[1]?.state === 'submitted');
       world.jump(6_000);
       await tick();
