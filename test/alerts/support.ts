@@ -9,7 +9,7 @@ import { generateKeyRingText } from '../../shared/security/key-ring.ts';
 export const LINKS = { dashboardUrl: 'https://dashboard.example', runbookUrl: null };
 const STEP_MS = 30_000;
 
-/** Two coordinators' engines on one database and one clock, which the test moves. Nothing is ever submitted unless the test does it. */
+/** Two coordinators' engines on one database and one clock, which begins an hour ago and which the test moves. Nothing is ever submitted unless the test does it. */
 export const openPair = async () => {
   const database = await createTestDatabase();
   let at = Date.now() - 3_600_000;
@@ -22,7 +22,7 @@ export const openPair = async () => {
     return outcome.eventId;
   };
   return {
-    database, engines, accept,
+    database, engines, accept, ring,
     now: () => at,
     jump: (ms: number): void => { at += ms; },
     /** Lets time pass with coordinators that decide, and workers that do nothing. */
