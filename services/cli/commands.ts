@@ -10,6 +10,7 @@ const LOADERS: Record<string, () => Promise<Command>> = {
   close: async () => (await import('./close-command.ts')).closeCommand,
   pause: async () => (await import('./pause-command.ts')).pauseCommand,
   resume: async () => (await import('./pause-command.ts')).resumeCommand,
+  'at-risk': async () => (await import('./at-risk-command.ts')).atRiskCommand,
   'policy list': async () => (await import('./policy-list-command.ts')).policyListCommand,
   'policy lint': async () => (await import('./lint-command.ts')).policyLintCommand,
   'policy activate': async () => (await import('./policy-activate-command.ts')).policyActivateCommand,

@@ -11,6 +11,8 @@ import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { Transport } from '../../shared/transports/transport.ts';
 import type { BounceDuty } from './bounces.ts';
 import { startBounceDuty } from './bounces.ts';
+import { startAlertDuty } from './alerts.ts';
+import type { AlertDuty, AlertSettings } from './alerts.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { startCheckpoints } from './checkpoints.ts';
 import { startDeadLetterDuty } from './dead-letters.ts';
@@ -38,6 +40,8 @@ export interface CoordinatorSettings {
   bounceMaildir?: string | undefined;
   /** Where erasures are copied to, and taken from after a restore; without it this coordinator knows those of the database alone. */
   erasureFile?: string;
+  /** Whom it tells; without it this coordinator looks for nothing that is at risk. */
+  alerts?: AlertSettings;
 }
 
 export interface Coordinator {
@@ -49,6 +53,8 @@ export interface Coordinator {
   attendBounces: () => Promise<void>;
   /** Reads what recipients texted back, where a read is due. */
   readInbound: () => Promise<void>;
+  /** What it does about alerts; null where it tells nobody. */
+  alerts: AlertDuty | null;
   close: () => Promise<void>;
 }
 
@@ -132,6 +138,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   const bounces: BounceDuty | null = settings.bounceMaildir === undefined ? null : startBounceDuty({ engine, folder: settings.bounceMaildir, actor: `${settings.actor}-mailbox` });
   const erasures = startErasures({ engine, file: settings.erasureFile ?? null, actor: settings.actor });
   const retention = startRetention(engine);
+  const alerts = settings.alerts === undefined ? null : startAlertDuty({ engine, ...settings.alerts });
   const partitions = setInterval(() => {
     ensurePartitions(engine.db, engine.now()).catch((error: unknown) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'partitions', error: (error as Error).name }));
   }, PARTITIONS_EVERY_MS);
@@ -143,13 +150,11 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
     attendDeadLetters: deadLetters.attend,
     attendBounces: async () => { await bounces?.attend(); },
     readInbound: inbound.tick,
+    alerts,
     close: async () => {
       clearInterval(partitions);
       clearInterval(artifacts);
-      await checkpoints?.close();
-      await bounces?.close();
-      await inbound.close();
-      await Promise.all([erasures.close(), retention.close()]);
+      await Promise.all([checkpoints?.close(), alerts?.close(), bounces?.close(), inbound.close(), erasures.close(), retention.close()]);
       await heartbeat.close();
       await Promise.all([deadLetters.close(), ...workers.map((worker) => worker.close())]);
       await running?.catch(() => undefined);

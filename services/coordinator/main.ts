@@ -1,3 +1,4 @@
+import { readAlertConfig } from '../../shared/config/alert-config.ts';
 import { readCheckpointFile } from '../../shared/config/checkpoint-config.ts';
 import { readErasureFile } from '../../shared/config/erasure-config.ts';
 import { processEnvironment, readEngineConfig } from '../../shared/config/engine-config.ts';
@@ -9,6 +10,7 @@ import { CHANNELS } from '../../shared/domain/words.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 import { startOrExplain } from '../../shared/telemetry/run-until-signal.ts';
 import { openTransport } from '../../shared/transports/open-transports.ts';
+import { openReceivers } from '../../shared/transports/alerts/open-receivers.ts';
 import { startCoordinator } from './coordinator.ts';
 
 await startOrExplain(async () => {
@@ -17,9 +19,11 @@ await startOrExplain(async () => {
   const polling = readCoordinatorConfig(env);
   const transportConfig = readTransportConfig(env);
   const metricsConfig = readMetricsConfig(env);
+  const alertConfig = readAlertConfig(env);
   const runtime = await openRuntime(config, 'coordinator');
   const transports = CHANNELS.map((channel) => openTransport(channel, { ...transportConfig, now: runtime.engine.now }));
-  const coordinator = startCoordinator({ ...runtime, transports, ...polling, providerTimeoutMs: config.providerTimeoutMs, actor: `coordinator-${process.pid}`, checkpointFile: readCheckpointFile(env), erasureFile: readErasureFile(env) });
+  const alerts = { receivers: openReceivers(alertConfig), links: { dashboardUrl: config.dashboardUrl, runbookUrl: alertConfig.runbookUrl }, heartbeatUrl: alertConfig.heartbeatUrl };
+  const coordinator = startCoordinator({ ...runtime, alerts, transports, ...polling, providerTimeoutMs: config.providerTimeoutMs, actor: `coordinator-${process.pid}`, checkpointFile: readCheckpointFile(env), erasureFile: readErasureFile(env) });
   const metrics = metricsConfig && await startMetricsServer({ ...metricsConfig, scrape: runtime.engine.metrics.scrape });
   runtime.log.info({ event: EVENTS.started, metrics: metrics?.url, pid: process.pid });
   return async () => {

@@ -12,6 +12,7 @@ import { readNotification, readTicket } from '../../shared/ledger/reads.ts';
 import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
+import { addAtRisk } from './at-risk-routes.ts';
 import { board } from './board.ts';
 import type { Role } from './board-rules.ts';
 import { DASHBOARD_CSS } from './dashboard-css.ts';
@@ -59,6 +60,7 @@ const sendMissing = (response: Response): void => {
 
 const addPages = (router: Router, engine: Engine): void => {
   addList(router, engine);
+  addAtRisk(router, engine);
   addNotificationPages(router, engine, sendMissing);
   addTemplatePages(router, engine, sendMissing);
   router.get('/tickets/:event_id', async (request, response) => {

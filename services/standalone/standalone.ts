@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Environment } from '../../shared/config/environment.ts';
 import { DEMO_SENDER } from '../../shared/config/cli-config.ts';
 import { readVariables } from '../../shared/config/environment.ts';
+import { readAlertConfig } from '../../shared/config/alert-config.ts';
 import { readCheckpointFile } from '../../shared/config/checkpoint-config.ts';
 import { readErasureFile } from '../../shared/config/erasure-config.ts';
 import { readEngineConfig } from '../../shared/config/engine-config.ts';
@@ -22,6 +23,7 @@ import { newestSealed } from '../../shared/ledger/reads.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { apiKeyIdOf, generateApiKey, hashApiKey } from '../../shared/security/api-key.ts';
 import { generateKeyRingText } from '../../shared/security/key-ring.ts';
+import { openReceivers } from '../../shared/transports/alerts/open-receivers.ts';
 import { openTransport } from '../../shared/transports/open-transports.ts';
 import { startCoordinator } from '../coordinator/coordinator.ts';
 import { startDashboard } from '../dashboard/dashboard.ts';
@@ -58,6 +60,7 @@ const preflight = (env: Environment, config: StandaloneConfig): void => {
   readDashboardConfig(stand);
   readTransportConfig(stand);
   readCoordinatorConfig(stand);
+  readAlertConfig(stand);
   readVariables(stand, ['DELIVERY_CONCURRENCY', 'TOCSIN_KILL_AT']);
   loadRoster(policyDir);
   loadPolicies(policyDir);
@@ -165,7 +168,9 @@ const startServices = async (env: Environment, runtime: Runtime, { engineConfig,
     const worker = startDelivery({ ...common, channel: transport.channel, transport, concurrency, actor: `delivery-${transport.channel}` });
     closers.add(() => worker.close());
   }
-  const coordinator = startCoordinator({ ...common, relay, transports: [sms, email], actor: 'coordinator', ...readCoordinatorConfig(env), checkpointFile: readCheckpointFile(env), erasureFile: readErasureFile(env) });
+  const alertConfig = readAlertConfig(env);
+  const alerts = { receivers: openReceivers(alertConfig), links: { dashboardUrl: engineConfig.dashboardUrl, runbookUrl: alertConfig.runbookUrl }, heartbeatUrl: alertConfig.heartbeatUrl };
+  const coordinator = startCoordinator({ ...common, relay, alerts, transports: [sms, email], actor: 'coordinator', ...readCoordinatorConfig(env), checkpointFile: readCheckpointFile(env), erasureFile: readErasureFile(env) });
   closers.add(() => coordinator.close());
   const dashboard = await startDashboard({ engine, queue, config: dashboardConfig, log });
   closers.add(() => dashboard.close());

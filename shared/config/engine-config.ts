@@ -2,6 +2,8 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from './environment.ts';
 import { readVariables } from './environment.ts';
+import type { PriceList } from './price-config.ts';
+import { readPriceList } from './price-config.ts';
 import type { PreconditionConfig } from './precondition-config.ts';
 import { readPreconditionConfig } from './precondition-config.ts';
 
@@ -27,6 +29,8 @@ export interface EngineConfig {
   killAt: string | undefined;
   /** Null where no origin system is asked. */
   precondition: PreconditionConfig | null;
+  /** For the estimate of costs in the metrics. */
+  prices: PriceList;
 }
 
 const shipped = (folder: string): string => fileURLToPath(new URL(`../../${folder}`, import.meta.url));
@@ -56,7 +60,7 @@ export const readEngineConfig = (env: Environment): EngineConfig => {
     dashboardUrl: read.TOCSIN_DASHBOARD_URL ?? `http://${read.HOST}:${read.DASHBOARD_PORT}`,
     artifactDir: resolve(read.ARTIFACT_DIR ?? join(read.TOCSIN_DATA_DIR, 'artifacts')),
     submitStartWithinMs: read.SUBMIT_START_WITHIN_MS, providerTimeoutMs: read.PROVIDER_TIMEOUT_MS, killAt: read.TOCSIN_KILL_AT,
-    precondition: readPreconditionConfig(env),
+    precondition: readPreconditionConfig(env), prices: readPriceList(env),
   };
 };
 

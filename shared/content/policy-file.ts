@@ -5,6 +5,7 @@ import { DEFAULT_PAYLOAD_TERMS } from '../domain/policy.ts';
 import type { Policy, PolicyStep } from '../domain/policy.ts';
 import { checkPolicy } from './policy-check.ts';
 import { durationField, percentField } from './duration.ts';
+import { alertFields, alertsOf } from './policy-alerts.ts';
 import { regionsField, termFields, termsOf } from './policy-terms.ts';
 import { FileProblemsError, readFrom, readYamlFile, shownPath } from './yaml-file.ts';
 import type { At, FileProblem } from './yaml-file.ts';
@@ -54,6 +55,7 @@ export const policySchema = z.strictObject({
     retry_window: durationField.default(DEFAULT_PAYLOAD_TERMS.retryWindowMs),
     after_settling: z.enum(['retry', 'nothing']).optional(),
   }).optional(),
+  ...alertFields,
   ...termFields,
   steps: z.array(stepSchema).min(1, 'must have at least one step'),
 });
@@ -99,6 +101,7 @@ const policyOf = (purpose: string, version: number, source: PolicySource): Polic
   retentionMs: source.retention,
   // Left out where the file leaves it out: a default written in would change the content of versions that were published before.
   ...(source.payload === undefined ? {} : { payload: { variables: source.payload.variables, addresses: source.payload.addresses, retryWindowMs: source.payload.retry_window, ...(source.payload.after_settling === 'nothing' ? { afterSettling: 'nothing' } : {}) } }),
+  ...alertsOf(source),
   steps: source.steps.map(stepOf),
 });
 

@@ -17,7 +17,7 @@ import { hashToken } from '../security/tokens.ts';
 import { toAppend } from '../ledger/rows.ts';
 import type { NewNotification } from '../ledger/accept-group.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
-import { countDecision } from './count-decision.ts';
+import { countDecision, regionLabel } from './count-decision.ts';
 import type { Engine } from './engine.ts';
 import type { Addresses, Secrets } from './payload.ts';
 import { attachedTo, partVariables, renderFor, sealPart, withCarried } from './payload.ts';
@@ -158,7 +158,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     });
   const print = (channel: Channel, value: string | null): Buffer | null => (value === null ? null : addressPrint(engine.ring, channel, value));
   const notification: NewNotification = {
-    append: toAppend(decision, { before: loaded.state, prevHash: intentHash, provenance: { actor: request.actor, requestId: request.requestId } }),
+    append: toAppend(decision, { before: loaded.state, prevHash: intentHash, provenance: { actor: request.actor, requestId: request.requestId }, policy }),
     tenant: request.tenant, idempotencyKey: request.idempotencyKey, requestFingerprint, purpose: policy.purpose, policyVersion: policy.version,
     templateVersions, region: recipient.region, locale: recipient.locale, urgency: policy.urgency, classification: policy.classification,
     requestedAt: now, expiresAt, retentionUntil: now + policy.retentionMs, recipientCommitment: commitment, consentReferences,
@@ -216,7 +216,7 @@ const accept = async (engine: Engine, request: AcceptRequest): Promise<AcceptOut
   if (accepted.kind === 'exists') return replay(accepted);
   faultPoint('intake-committed');
   logDecision(engine.log, decision);
-  countDecision(engine.metrics, decision);
+  countDecision(engine.metrics, decision, { before: emptyState(eventId), region: regionLabel(bound.policy, request.recipient.region) });
   if (decision.requests.some((one) => one.kind === 'enqueue')) engine.onEnqueued();
   passOnQuestion(engine, decision);
   return { kind: 'accepted', eventId, status: publicStatus(decision.state), reason: decision.state.rejected, receivedAt: now };

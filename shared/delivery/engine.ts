@@ -2,6 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ulid } from 'ulid';
 import type { Channel, EventId } from '../domain/words.ts';
 import type { Carrier } from '../domain/work.ts';
+import type { PriceList } from '../config/price-config.ts';
+import { NO_PRICES } from '../config/price-config.ts';
 import type { ArtifactStore } from '../content/artifacts/artifact-store.ts';
 import { noArtifactStore } from '../content/artifacts/artifact-store.ts';
 import { generateSalt } from '../security/commitment.ts';
@@ -53,6 +55,8 @@ export interface Engine {
   mailingPrint: string | null;
   log: Logger;
   metrics: Metrics;
+  /** For the estimate of costs. */
+  prices: PriceList;
   /** Called after a commit that wrote outbox rows. */
   onEnqueued: () => void;
   /** Called after a commit that asks an origin system; where nobody asks, the question lapses as an error. */
@@ -80,6 +84,8 @@ export interface EngineSettings {
   artifacts?: ArtifactStore;
   /** The process's own where none are given. */
   metrics?: Metrics;
+  /** Without them nothing costs anything. */
+  prices?: PriceList;
 }
 
 const systemMint: Mint = { eventId: (now) => `evt_${ulid(now)}`, salt: generateSalt };
@@ -92,6 +98,7 @@ export const createEngine = (settings: EngineSettings): Engine => {
   return {
     ...settings,
     metrics,
+    prices: settings.prices ?? NO_PRICES,
     senderPrints: senderPrints(settings.ring, settings.sender),
     mailingPrint: mailingPrint(settings.ring, settings.sender),
     monotonic,

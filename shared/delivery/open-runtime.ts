@@ -17,6 +17,7 @@ import { EVENTS } from '../telemetry/events.ts';
 import { armFaultPoint } from '../telemetry/fault-points.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { unfitVersions } from './unfit-versions.ts';
+import { watchDeployment } from './watch-deployment.ts';
 import { watchOldestDue } from './watch-oldest-due.ts';
 import { processMetrics, tellBuild } from '../telemetry/metrics.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -102,8 +103,9 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
     watchOldestDue(processMetrics, db, clock.now);
     const ledger = createPostgresLedger(db);
     const relay = createRelay({ ledger, queue, now: clock.now, log });
-    const engine = createEngine({ db, ledger, ring, carriers: carriersFor(config.transports), sender: config.sender, artifacts: createFileArtifactStore(config.artifactDir, ring), log, now: clock.now, onEnqueued: () => relay.wake(), onAsked: (question) => desk.ask(question) });
+    const engine = createEngine({ db, ledger, ring, carriers: carriersFor(config.transports), sender: config.sender, artifacts: createFileArtifactStore(config.artifactDir, ring), prices: config.prices, log, now: clock.now, onEnqueued: () => relay.wake(), onAsked: (question) => desk.ask(question) });
     const desk = createOriginDesk({ engine, actor: service, client: config.precondition && createOriginClient({ ...config.precondition, now: clock.now }) });
+    watchDeployment(engine);
     return {
       engine, queue, relay, log, actor: service,
       close: async () => {

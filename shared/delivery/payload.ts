@@ -8,6 +8,7 @@ import { open } from '../security/sealing.ts';
 import { seal } from '../security/sealing.ts';
 import { commitTo } from '../security/commitment.ts';
 import type { Sealed } from '../security/sealing.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { KeyRing } from '../security/key-ring.ts';
 import { renderAttempt } from '../content/render-attempt.ts';
 import type { CarriedArtifact, RenderResult } from '../content/render-attempt.ts';
@@ -60,7 +61,7 @@ export const splitCarried = ({ [CARRIED]: carried, ...variables }: Record<string
 export const attachedTo = (step: PolicyStep, carried: readonly CarriedArtifact[]): readonly CarriedArtifact[] =>
   (step.channel === 'email' && carried.reduce((sum, { bytes }) => sum + bytes, 0) <= (step.attachUpToBytes ?? -1) ? carried : []);
 
-export interface Renderer { ring: KeyRing; sender: { sms: string; email: string } }
+export interface Renderer { ring: KeyRing; sender: { sms: string; email: string }; metrics?: Metrics; monotonic?: () => number }
 export type RenderedAttempt = (RenderResult & { content?: ContentSnapshot }) | { ok: false; reason: 'payload_destroyed' | 'no_address'; problem: string };
 
 const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
@@ -95,10 +96,12 @@ export const renderFor = (renderer: Renderer, loaded: Loaded, bound: Pick<BoundV
   const template = bound.templates.get(templateKey(step.template, step.templateVersion));
   if (to === null || !template) return { ok: false, reason: 'no_address', problem: `no ${step.channel} address` };
   const { variables, carried, secrets } = said;
+  const begunAt = renderer.monotonic?.();
   const rendered = renderAttempt({
     template, channel: step.channel, locale: loaded.locale, variables, to, sender: renderer.sender, attemptKey, plannedAt,
     attachments: attachedTo(step, carried),
   });
+  if (begunAt !== undefined) renderer.metrics?.renderSeconds.observe({ channel: step.channel }, Math.max(0, (renderer.monotonic?.() ?? begunAt) - begunAt) / 1_000);
   if (!rendered.ok) return rendered;
   const content = carried.length === 0 ? {} : { content: snapshotOf(rendered, { template, variables, salt: secrets?.salt ?? addresses.salt }) };
   return { ...rendered, ...content, ...(secrets ? { hash: commitTo(rendered.hash, secrets.salt) } : {}) };

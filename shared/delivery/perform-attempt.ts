@@ -6,6 +6,7 @@ import type { SubmitResult } from '../domain/provider-answers.ts';
 import { findAttempt } from '../domain/state.ts';
 import { stepOf } from '../domain/clocks.ts';
 import { startRefusal } from '../domain/submissions.ts';
+import { smsSize } from '../content/segments.ts';
 import type { Loaded } from '../ledger/load.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import { EVENTS } from '../telemetry/events.ts';
@@ -86,6 +87,7 @@ const start = async (engine: Engine, key: AttemptKey, eventId: string, settings:
   }
   const state = result.kind === 'appended' ? result.decision.state : result.state;
   const refusal = startRefusal(state, key, engine.now());
+  if (refusal === 'already_started') engine.metrics.duplicatesPrevented.inc({ channel: parseAttemptKey(key)?.channel ?? 'none', cause: refusal });
   engine.log.debug({ event: EVENTS.submissionRefused, attempt: key, refusal });
   const retryAt = findAttempt(state, key)?.retryAt ?? null;
   return refusal === 'not_yet' && retryAt !== null ? { retryAtMs: engine.hostNow() + Math.max(1, retryAt - engine.now()) } : 'done';
@@ -114,9 +116,16 @@ const submit = async (engine: Engine, key: AttemptKey, started: Started, setting
   }
 };
 
-const measure = ({ metrics, monotonic, now }: Engine, { result, calledAt, acceptedAt }: { result: SubmitResult; calledAt: number; acceptedAt: number | null }, { name: provider, channel }: Transport): void => {
+/** What the provider asks for it: an SMS by its segments. Counted only where a price is known. */
+const costOf = ({ prices }: Engine, message: RenderedMessage): number =>
+  (message.channel === 'email' ? prices.email : prices.sms === 0 ? 0 : prices.sms * smsSize(message.text).segments);
+
+const measure = (engine: Engine, { result, calledAt, started: { acceptedAt, message } }: { result: SubmitResult; calledAt: number; started: Started }, { name: provider, channel }: Transport): void => {
+  const { metrics, monotonic, now } = engine;
   metrics.submissions.inc({ channel, provider, result: result.kind, reason: 'reason' in result ? result.reason : 'none' });
   if (result.kind === 'abandoned') return;
+  // What was refused costs nothing; what may have been sent does.
+  if (result.kind === 'accepted' || result.kind === 'unknown') metrics.costs.inc({ kind: channel }, costOf(engine, message));
   metrics.callSeconds.observe({ provider, call: 'submit' }, (monotonic() - calledAt) / 1000);
   if (acceptedAt !== null) metrics.toProviderSeconds.observe({ channel, provider }, Math.max(0, now() - acceptedAt) / 1000);
 };
@@ -134,7 +143,7 @@ export const performAttempt = async (engine: Engine, key: AttemptKey, settings: 
   faultPoint('submission-started');
   const calledAt = engine.monotonic();
   const result = await submit(engine, key, started, settings);
-  measure(engine, { result, calledAt, acceptedAt: started.acceptedAt }, settings.transport);
+  measure(engine, { result, calledAt, started }, settings.transport);
   faultPoint('answer-received');
   const recorded = await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {
     provenance: { actor: settings.actor, requestId: `submit-${key}-${started.submission}` },

@@ -49,9 +49,10 @@ const broughtBy = (command: Reading['command']): string => {
   return command.result.kind === 'found' ? command.result.outcome : command.result.kind;
 };
 
-const measure = ({ metrics, monotonic }: Engine, command: Reading['command'], { provider, calledAt, lagMs }: { provider: string; calledAt: number; lagMs: number }): void => {
+const measure = ({ metrics, monotonic, prices }: Engine, command: Reading['command'], { provider, calledAt, lagMs }: { provider: string; calledAt: number; lagMs: number }): void => {
   const call = command.kind === 'record_status' ? 'status' : 'look_up';
   metrics.polls.inc({ provider, call, outcome: broughtBy(command) });
+  metrics.costs.inc({ kind: 'poll' }, prices.poll);
   metrics.callSeconds.observe({ provider, call }, (monotonic() - calledAt) / 1000);
   metrics.pollLagSeconds.observe({ provider }, Math.max(0, lagMs) / 1000);
 };

@@ -62,6 +62,18 @@ export interface PayloadTerms {
 /** What holds where a policy says nothing of it. */
 export const DEFAULT_PAYLOAD_TERMS: PayloadTerms = { variables: 'retention', addresses: 'retry_window', retryWindowMs: 24 * 3_600_000 };
 
+/** From when on an operator is told of a notification; `alertTerms` says what holds where a threshold is left out. */
+export interface AlertTerms {
+  /** How long before expiry somebody is paged where nothing under way can reach the recipient. */
+  pageBeforeMs?: number;
+  /** The objective of an unknown outcome. */
+  unknownForMs?: number;
+  /** By when a planned attempt must have been taken by its provider. */
+  dispatchWithinMs?: number;
+  /** How long something due may wait. */
+  stalledForMs?: number;
+}
+
 /** A daily span in which a channel stays silent: times of day such as `21:00`; it may pass midnight. */
 export interface QuietHours { from: string; to: string; /** `recipient`, or an IANA name. */ timeZone: string }
 
@@ -83,6 +95,8 @@ export interface Policy {
   retentionMs: number;
   /** `DEFAULT_PAYLOAD_TERMS` where it is left out. */
   payload?: PayloadTerms;
+  /** `alertTerms` says what holds where a threshold is left out. */
+  alerts?: AlertTerms;
   /** Variables that whoever hands over a notification gives; for lint alone. */
   supplies?: string[];
   /** Channels that may carry a secret variable; for lint alone. */

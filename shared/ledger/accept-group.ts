@@ -58,7 +58,7 @@ const NEW = `event_id text, tenant text, idempotency_key text, request_fingerpri
 const PRINTS = { tenant: 'n.tenant', sms: 'n.sms_print', email: 'n.email_print' };
 
 const ACCEPT: Statement = {
-  name: 'tocsin_accept_v6',
+  name: 'tocsin_accept_v7',
   fixedPlan: true,
   text: `
 WITH won AS (
@@ -71,8 +71,8 @@ WITH won AS (
   ON CONFLICT (tenant, idempotency_key) DO NOTHING
   RETURNING event_id),
 states AS (
-  INSERT INTO notification_state (event_id, version, head_hash, state, status, decide_at, updated_at)
-  SELECT i.event_id, i.version, i.head_hash, i.state, i.status, i.decide_at, i.updated_at
+  INSERT INTO notification_state (event_id, version, head_hash, state, status, decide_at, updated_at, risk_at)
+  SELECT i.event_id, i.version, i.head_hash, i.state, i.status, i.decide_at, i.updated_at, i.risk_at
     FROM jsonb_to_recordset($1::jsonb->'state') AS i(${COLUMNS.state}) JOIN won USING (event_id)),
 recipients AS (
   INSERT INTO recipient (event_id, reference_print, sms_print, email_print, key_id, box, erased_at)

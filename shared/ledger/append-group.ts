@@ -3,7 +3,7 @@ import type { Append } from './rows.ts';
 
 /** The columns of each kind of row as jsonb carries them; shared by append and accept. */
 export const COLUMNS = {
-  state: 'event_id text, expected integer, version integer, head_hash bytea, state jsonb, status text, decide_at timestamptz, updated_at timestamptz',
+  state: 'event_id text, expected integer, version integer, head_hash bytea, state jsonb, status text, decide_at timestamptz, updated_at timestamptz, risk_at timestamptz',
   entries: `event_id text, version integer, kind text, at timestamptz, actor text, request_id text, policy_version integer, attempt_key text,
     from_state text, to_state text, body text, prev_hash bytea, hash bytea`,
   attempts: `attempt_key text, event_id text, step integer, origin text, channel text, sequence integer, state text, provider text,
@@ -93,7 +93,7 @@ locked AS MATERIALIZED (
 barred AS MATERIALIZED (
   SELECT event_id FROM tocsin_barred_starts((SELECT array_agg(event_id) FROM locked), $1::jsonb->'starts', $1::jsonb->'suppressions') AS event_id)`;
 
-const SET_STATE = `UPDATE notification_state s SET version = i.version, head_hash = i.head_hash, state = i.state, status = i.status, decide_at = i.decide_at, updated_at = i.updated_at
+const SET_STATE = `UPDATE notification_state s SET version = i.version, head_hash = i.head_hash, state = i.state, status = i.status, decide_at = i.decide_at, updated_at = i.updated_at, risk_at = i.risk_at
     FROM input i JOIN locked l ON l.event_id = i.event_id
    WHERE s.event_id = i.event_id AND s.event_id = ANY($2::text[]) AND s.version = i.expected AND NOT EXISTS (SELECT FROM barred b WHERE b.event_id = i.event_id)`;
 
@@ -101,7 +101,7 @@ const SET_STATE = `UPDATE notification_state s SET version = i.version, head_has
 // other instead of deadlocking. The update compares the version again, so of two racers one wins and the other returns nothing.
 // A submission may rest on what is known of its provider: it loses where that has changed since.
 const APPEND: Statement = {
-  name: 'tocsin_append_v5',
+  name: 'tocsin_append_v6',
   fixedPlan: true,
   text: `${LOCKED},
 won AS (
@@ -115,7 +115,7 @@ won AS (
 // Of two appends that change one provider, one wins: its row is locked after those of the notifications (the count says so to the
 // planner), in the order of names, and compared then.
 const APPEND_WITH_PROVIDER: Statement = {
-  name: 'tocsin_append_with_provider_v3',
+  name: 'tocsin_append_with_provider_v4',
   fixedPlan: true,
   text: `${LOCKED},
 wanted AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb->'providers') AS p(${COLUMNS.providers})),

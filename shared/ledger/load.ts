@@ -22,10 +22,12 @@ export interface Loaded {
   secrets: SealedBox | null;
   /** What was known of the providers' accounts at that instant. */
   providers?: ProviderStates;
+  /** For the metrics alone. */
+  region?: string;
 }
 
 interface Row {
-  event_id: string; state: NotificationState; head_hash: Buffer; locale: string; requested_at: Date;
+  event_id: string; state: NotificationState; head_hash: Buffer; locale: string; requested_at: Date; region: string;
   recipient_key: string | null; recipient_box: Buffer | null; variables_key: string | null; variables_box: Buffer | null;
   suppressed: string[];
   secrets_key: string | null; secrets_box: Buffer | null;
@@ -38,18 +40,18 @@ export const suppressedOf = (from: { tenant: string; sms: string; email: string 
      WHERE x.removed_at IS NULL AND x.address_print IN (${from.sms}, ${from.email}) AND x.tenant = ${from.tenant}
        AND x.address_print = CASE x.channel WHEN 'sms' THEN ${from.sms} ELSE ${from.email} END)`;
 
-export const LOADED_COLUMNS = `s.event_id, s.state, s.head_hash, n.locale, n.requested_at, r.key_id AS recipient_key, r.box AS recipient_box,
+export const LOADED_COLUMNS = `s.event_id, s.state, s.head_hash, n.locale, n.requested_at, n.region, r.key_id AS recipient_key, r.box AS recipient_box,
   p.key_id AS variables_key, p.box AS variables_box, q.key_id AS secrets_key, q.box AS secrets_box,
   ${suppressedOf({ tenant: 'n.tenant', sms: 'r.sms_print', email: 'r.email_print' })} AS suppressed, ${PROVIDERS_COLUMN}`;
 const part = (name: string): string => `LATERAL (SELECT x.key_id, x.box FROM sealed_payload x WHERE x.event_id = s.event_id AND x.part = '${name}' OFFSET 0)`;
 // OFFSET keeps each of them one look by key for every row of `s`, whatever the planner takes their number for; a plain join may read the whole table.
-export const LOADED_JOINS = `JOIN LATERAL (SELECT x.tenant, x.locale, x.requested_at FROM notification x WHERE x.event_id = s.event_id OFFSET 0) n ON true
+export const LOADED_JOINS = `JOIN LATERAL (SELECT x.tenant, x.locale, x.requested_at, x.region FROM notification x WHERE x.event_id = s.event_id OFFSET 0) n ON true
   LEFT JOIN LATERAL (SELECT x.key_id, x.box, x.sms_print, x.email_print FROM recipient x WHERE x.event_id = s.event_id OFFSET 0) r ON true
   LEFT JOIN ${part('variables')} p ON true
   LEFT JOIN ${part('secrets')} q ON true`;
 
 const LOAD: Statement = {
-  name: 'tocsin_load_v4',
+  name: 'tocsin_load_v5',
   fixedPlan: true,
   text: `SELECT ${LOADED_COLUMNS} FROM notification_state s ${LOADED_JOINS} WHERE s.event_id = ANY($1::text[])`,
 };
@@ -57,7 +59,7 @@ const LOAD: Statement = {
 const boxOf = (keyId: string | null, box: Buffer | null): SealedBox | null => (keyId === null || box === null ? null : { keyId, box });
 
 export const toLoaded = (row: Row): Loaded => ({
-  eventId: row.event_id, state: row.state, headHash: row.head_hash, locale: row.locale, requestedAt: row.requested_at.getTime(),
+  eventId: row.event_id, state: row.state, headHash: row.head_hash, locale: row.locale, requestedAt: row.requested_at.getTime(), region: row.region,
   recipient: boxOf(row.recipient_key, row.recipient_box), variables: boxOf(row.variables_key, row.variables_box),
   suppressed: row.suppressed,
   secrets: boxOf(row.secrets_key, row.secrets_box),

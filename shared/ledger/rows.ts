@@ -1,4 +1,6 @@
 import type { AttemptState, NotificationState } from '../domain/state.ts';
+import { riskAt } from '../domain/at-risk.ts';
+import type { Policy } from '../domain/policy.ts';
 import type { Channel, PayloadPart } from '../domain/words.ts';
 import { parseAttemptKey } from '../domain/words.ts';
 import { nextDecideAt } from '../domain/lifecycle.ts';
@@ -58,7 +60,11 @@ export type SenderPrints = Record<Channel, string | null> & {
 };
 const NO_SENDERS: SenderPrints = { sms: null, email: null };
 
-interface Chain { before: NotificationState; prevHash: Uint8Array; provenance: Provenance; senders?: SenderPrints }
+interface Chain {
+  before: NotificationState; prevHash: Uint8Array; provenance: Provenance; senders?: SenderPrints;
+  /** Its thresholds say when it is to be looked at; without it, it never is. */
+  policy?: Policy;
+}
 
 const entryRows = (stamped: readonly Stamped[], { before, prevHash, provenance }: Chain) => {
   let state = before;
@@ -150,7 +156,7 @@ export const toAppend = (decision: Decision, chain: Chain): Append => {
     rows: {
       state: {
         event_id: after.eventId, expected: before.version, version: after.version, head_hash: toHexBytes(last.hash), state: after,
-        status: publicStatus(after), decide_at: toTimestampOrNull(nextDecideAt(after)), updated_at: toTimestamp(now),
+        status: publicStatus(after), decide_at: toTimestampOrNull(nextDecideAt(after)), updated_at: toTimestamp(now), risk_at: toTimestampOrNull(chain.policy === undefined ? null : riskAt(chain.policy, after)),
       },
       entries: entries.map(({ row }) => row),
       attempts: changed.map((attempt) => attemptRow(attempt, after, templates.get(attempt.key) ?? { name: '', version: 0 })),

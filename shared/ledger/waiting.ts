@@ -9,7 +9,7 @@ const ANY_WAITING: Statement = { name: 'tocsin_any_waiting_v1', fixedPlan: true,
 // Where a probe is due those that have waited longest may make it: one of them wins, and
 // one that cannot be decided on holds up nobody.
 const WAITING: Statement = {
-  name: 'tocsin_load_waiting_v2',
+  name: 'tocsin_load_waiting_v3',
   text: `
 WITH free AS (
   SELECT a.event_id FROM attempt a JOIN provider_state ps ON ps.provider = a.provider

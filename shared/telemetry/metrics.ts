@@ -5,6 +5,10 @@ import { productVersion } from './version.ts';
 const CALL_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** Lags: on time within milliseconds, noticed at a second, an incident at a minute. */
 const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+/** Rendering is work of this process: milliseconds, and an incident at a second. */
+const RENDER_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
+/** What providers and people take: from a second to a day. */
+const LIFE_SECONDS = [1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600, 14_400, 86_400];
 const GROUP_SIZES = [1, 2, 5, 10, 20, 50, 100];
 /** How long a scrape may wait for what has to be asked for; a gauge that cannot be read then is left out. */
 const READ_WITHIN_MS = 1_000;
@@ -32,6 +36,22 @@ const make = (registry: Registry) => {
     relayLagSeconds: histogram('tocsin_relay_lag_seconds', 'How long a due outbox row waited until it was enqueued.', { labelNames: ['channel'], buckets: LAG_SECONDS }),
     jobsInHand: gauge('tocsin_queue_jobs_in_hand', 'Jobs that this process works on now.', ['queue', 'backend']),
     oldestDueSeconds: gauge('tocsin_oldest_due_row_age_seconds', 'Age of the oldest row that is due, over the whole deployment; zero where none is.', ['kind']),
+    queueSeconds: histogram('tocsin_queue_seconds', 'From the instant at which an attempt was put into its queue, or may be tried again, to the start of its submission.', { labelNames: ['channel'], buckets: LAG_SECONDS }),
+    renderSeconds: histogram('tocsin_render_seconds', 'Rendering of one message.', { labelNames: ['channel'], buckets: RENDER_SECONDS }),
+    confirmationSeconds: histogram('tocsin_confirmation_seconds', 'From the provider\'s acceptance to the confirmed delivery.', { labelNames: ['channel', 'provider'], buckets: LIFE_SECONDS }),
+    completionSeconds: histogram('tocsin_completion_seconds', 'From the request to the close: the person acted.', { labelNames: ['purpose'], buckets: LIFE_SECONDS }),
+    duplicatesPrevented: counter('tocsin_duplicates_prevented_total', 'Submissions that were not started a second time.', ['channel', 'cause']),
+    attemptsEnded: counter('tocsin_attempts_ended_total', 'Attempts of which nothing more is expected, by how they ended.', ['channel', 'region', 'outcome']),
+    unresolved: counter('tocsin_unresolved_at_deadline_total', 'Decision deadlines that came without a delivery, and expiries, by how the attempt stood.', ['channel', 'class']),
+    doubleContacts: counter('tocsin_double_contacts_total', 'Second channels that were delivered although one was enough.', ['purpose']),
+    alertPosts: counter('tocsin_alert_posts_total', 'Alerts told to a receiver, and told in vain.', ['receiver', 'result']),
+    atRisk: gauge('tocsin_at_risk', 'Findings over the whole deployment, of which an operator should know.', ['finding']),
+    alertsOpen: gauge('tocsin_alerts_open', 'Incidents that last, over the whole deployment.', ['kind']),
+    providerOpen: gauge('tocsin_provider_refuses', 'Whether a provider refuses our account now: 1, or 0 where it works again.', ['provider']),
+    feedLagSeconds: gauge('tocsin_feed_lag_seconds', 'Age of the oldest committed entry that the change feed may not show yet; zero where it shows all.', []),
+    costs: counter('tocsin_cost_estimate_total', 'What was spent since the start by the price list, in its currency.', ['kind']),
+    retainedBytes: gauge('tocsin_retained_bytes', 'What is kept takes up on disk.', ['kind']),
+    retainedCost: gauge('tocsin_retained_cost_per_month', 'What that costs in a month by the price list, in its currency.', ['kind']),
     buildInfo: gauge('tocsin_build_info', 'Always 1; the labels say what runs here.', ['version', 'node', 'service', 'backend']),
   };
 };

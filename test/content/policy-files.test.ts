@@ -56,6 +56,13 @@ describe('the shipped policies', () => {
 });
 
 describe('a policy file', () => {
+  it('says from when on an operator is told; what it leaves out stays out of the version', () => {
+    for (const policy of loadPolicies(POLICY_DIR)) expect(policy).not.toHaveProperty('alerts');
+    write('reset/1.yaml', changed('retention: 400d', 'retention: 30d\nalerts: { page_before: 5m, stalled_for: 20s }'));
+    write('reset/2.yaml', changed('retention: 400d', 'retention: 30d\nalerts: { unknown_for: 2m, dispatch_within: 10s }'));
+    expect(loadPolicies(dir).map((policy) => policy.alerts)).toEqual([{ pageBeforeMs: 300_000, stalledForMs: 20_000 }, { unknownForMs: 120_000, dispatchWithinMs: 10_000 }]);
+  });
+
   it('says how long the parts of a payload are kept; what it leaves out stays out of the version', () => {
     const plain = loadPolicies(POLICY_DIR).find((policy) => policy.purpose === 'game-support-routine');
     expect(plain).not.toHaveProperty('payload');
@@ -85,6 +92,9 @@ describe('a policy file', () => {
     ['a channel without consent rule', changed(/ +sms: \[on_call_duty, consent\]\n/, ''), 'regions.US.consent: has no rule for sms'],
     ['an unknown lifetime', changed('retention: 400d', 'retention: 400d\npayload: { variables: never }'), 'payload.variables: must be one of submitted, settled, retention'],
     ['a lifetime for secrets', changed('retention: 400d', 'retention: 400d\npayload: { secrets: settled }'), 'unknown field secrets'],
+    ['a threshold of alerts without its unit', changed('retention: 400d', 'retention: 400d\nalerts: { page_before: 5 }'), 'alerts.page_before: has no unit'],
+    ['a threshold below what coordinators can keep', changed('retention: 400d', 'retention: 400d\nalerts: { stalled_for: 5s }'), 'alerts.stalled_for: is too short; what is due is taken up within seconds'],
+    ['a threshold that does not exist', changed('retention: 400d', 'retention: 400d\nalerts: { page_after: 5s }'), 'unknown field page_after'],
     ['a retry window beyond the retention', changed('retention: 400d', 'retention: 1h\npayload: { retry_window: 2h }'), 'payload.retry_window: is longer than retention'],
     ['a region in lower case', changed('US:', 'us:'), 'regions.us: '],
     ['a later step without reserve', changed(/ +reserve: 60s\n/, ''), 'steps[1].reserve: is missing'],

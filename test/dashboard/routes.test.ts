@@ -30,6 +30,8 @@ const TABLE: readonly Answers[] = [
   { route: 'GET /dashboard.css', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /dashboard.js', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /at-risk', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /at-risk/view', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /tickets/:event_id', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /notifications/:event_id', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /notifications/:event_id/live', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },

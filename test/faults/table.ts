@@ -108,6 +108,10 @@ export const FAULTS: readonly Row[] = [
     'parsed.number : null', "`+${parsed.countryCallingCode}${parsed.nationalNumber.replace(/^0/, '')}` : null")),
   row(35, 'A number has one form, and what is none is refused', 'input', one('a possible number counts as a valid one', 'shared/content/address.ts',
     'parsed?.isValid()', 'parsed?.isPossible()')),
+  row(32, 'N replicas raise one alert', '../alerts/alerts', one('every look raises an alert of its own', 'shared/delivery/alerts.ts',
+    "dedupKey: kind === 'at_risk' ? `at_risk/${row.eventId}`", "dedupKey: kind === 'at_risk' ? `at_risk/${row.eventId}/${Math.random()}`")),
+  row(36, 'A list\'s count and its rows come from one query and agree', '../alerts/alerts', one('the count is asked for by itself', 'shared/delivery/at-risk.ts',
+    'return { rows: rows.slice(0, shown), count, more, now };', 'return { rows: rows.slice(0, shown), count: (await surveyRisks(engine, { search })).count, more: more && count > 0, now };')),
 ];
 
 /** The rows as docs/faults.md shows them. */

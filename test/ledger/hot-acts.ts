@@ -8,7 +8,9 @@ import { startCoordinator } from '../../services/coordinator/coordinator.ts';
 import { startDashboard } from '../../services/dashboard/dashboard.ts';
 import { startIntake } from '../../services/intake/intake.ts';
 import { loadRoster } from '../../shared/content/roster.ts';
+import { postAlerts, reviewAlerts } from '../../shared/delivery/alerts.ts';
 import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
+import { closeNotification } from '../../shared/delivery/close-notification.ts';
 import { requestDeadLetters } from '../../shared/delivery/dead-letter-requests.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { performAttempt } from '../../shared/delivery/perform-attempt.ts';
@@ -79,7 +81,7 @@ const overHttp = async (engine: Engine): Promise<void> => {
     await ask(new URL(receipt, intake.url).href);
     for (const path of ['/healthz/engine', '/readyz']) await get(path);
     const login = { headers: { Authorization: `Basic ${Buffer.from('operator:correct:horse').toString('base64')}` } };
-    for (const path of ['/', '/?status=sent', '/?purpose=game-support-routine', `/?event=${eventId}`, `/notifications/${eventId}`, `/tickets/${String(ticket.body.event_id)}`]) await ask(`${dashboard.url}${path}`, login);
+    for (const path of ['/', '/at-risk', '/at-risk?q=user-1', '/?status=sent', '/?purpose=game-support-routine', `/?event=${eventId}`, `/notifications/${eventId}`, `/tickets/${String(ticket.body.event_id)}`]) await ask(`${dashboard.url}${path}`, login);
     if (statuses.some((status) => status >= 500)) throw new Error(`answers ${statuses.join(' ')}`);
   } finally {
     await Promise.all([intake.close(), dashboard.close()]);
@@ -108,6 +110,23 @@ const coordinate = async ({ engine, moveTo }: ClockedEngine, databaseUrl: string
     await relay.close();
     await queue.close();
   }
+};
+
+/** One that nobody submits comes near its end: it is raised, told and, once it is closed, ended. */
+const tellRisks = async ({ engine, moveTo }: ClockedEngine): Promise<void> => {
+  const outcome = await acceptNotification(engine, ticketRequest(`endangered-${engine.now()}`));
+  if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
+  for (let step = 0; step < 9; step += 1) {
+    moveTo(engine.now() + 60_000);
+    await sweepDecisions(engine, 'coordinator');
+  }
+  const receiver = { name: 'webhook' as const, send: async (notices: readonly unknown[]) => notices.map(() => true) };
+  const { raised } = await reviewAlerts(engine, ['webhook']);
+  if (!raised.includes(`at_risk/${outcome.eventId}`)) throw new Error(`raised ${raised.join(' ')}`);
+  await postAlerts(engine, receiver, { dashboardUrl: 'https://dashboard.example', runbookUrl: null });
+  await closeNotification(engine, { tenant: null, eventId: outcome.eventId, reason: 'taken', actor: 'test', requestId: 'r' });
+  await reviewAlerts(engine, ['webhook']);
+  await postAlerts(engine, { ...receiver, send: async (notices: readonly unknown[]) => notices.map(() => false) }, { dashboardUrl: 'https://dashboard.example', runbookUrl: null });
 };
 
 /** Makes the checkpoints that are due, with a file of its own. */
@@ -141,6 +160,7 @@ export const actAll = async (clocked: ClockedEngine, databaseUrl: string): Promi
   const due = await engine.ledger.loadDueDecisions(engine.now(), 500);
   await engine.ledger.postponeDecisions(due.map(({ eventId }) => eventId), engine.now() + 1_000);
   moveTo(engine.now() + 30 * HOUR_MS);
+  await tellRisks(clocked);
   await sweepDecisions(engine, 'coordinator');
   await oldestDueAges(engine.db, engine.now());
   await tickCheckpoints(engine);

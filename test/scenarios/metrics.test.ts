@@ -51,6 +51,18 @@ describeOnBackends('the counters after a few tickets', (backend) => {
     expect(sum('tocsin_queue_jobs_in_hand', { queue: 'sms', backend: backend.kind })).toBe(0);
   });
 
+  test('are those of the ledger: latencies, ends, deadlines without a delivery', async () => {
+    expect(sum('tocsin_queue_seconds_count')).toBe(await entries('SubmissionStarted'));
+    // Rendered when it is planned, and once more before it is submitted; again where a race was lost.
+    expect(sum('tocsin_render_seconds_count')).toBeGreaterThanOrEqual(await entries('AttemptPlanned') + await entries('SubmissionStarted'));
+    expect(sum('tocsin_confirmation_seconds_count', { channel: 'sms', provider: 'twilio' })).toBe(await entries('AttemptDelivered'));
+    expect(sum('tocsin_attempts_ended_total', { region: 'US' })).toBe(await rows('SELECT count(*) AS n FROM attempt WHERE settled_at IS NOT NULL'));
+    expect(sum('tocsin_attempts_ended_total', { channel: 'sms', outcome: 'rejected' })).toBe(1);
+    // One accepted and never confirmed, and one of which nobody knows.
+    expect([sum('tocsin_unresolved_at_deadline_total', { channel: 'sms', class: 'unknown' }), sum('tocsin_unresolved_at_deadline_total', { channel: 'sms' })]).toEqual([1, 2]);
+    expect([sum('tocsin_double_contacts_total'), sum('tocsin_completion_seconds_count'), sum('tocsin_cost_estimate_total')]).toEqual([0, 0, 0]);
+  });
+
   test('hold no id, address, secret or text', () => {
     const secrets = [...Object.values(SANDBOX_ACCOUNT), SENDER.sms, 'evt_', '+1202', '@example.com', 'locked out', 'oncall', ...world.keys.split(':')];
     for (const secret of secrets) expect(text).not.toContain(secret);

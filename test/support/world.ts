@@ -89,6 +89,8 @@ export interface World {
 export interface WorldSettings {
   backend: TestBackend; policies?: Policy[]; templates?: TemplateVersion[]; providerTimeoutMs?: number; startAt?: number; transports?: TransportChoice; log?: Logger; ring?: string;
   pollsPerSecond?: CoordinatorSettings['pollsPerSecond'];
+  /** Whom its coordinator tells; without it, nobody. */
+  alerts?: CoordinatorSettings['alerts'];
   /** For jitter; left out, it is random. */
   random?: () => number;
 }
@@ -143,7 +145,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   }));
   const common = { engine, queue, relay, providerTimeoutMs, submitStartWithinMs: 2_000 };
   const startWorkers = () => transports.map((transport) => startDelivery({ ...common, channel: transport.channel, transport, concurrency: 8, actor: `delivery-${transport.channel}` }));
-  const startOneCoordinator = () => startCoordinator({ ...common, transports, actor: 'coordinator', pollConcurrency: 8, ...(settings.pollsPerSecond ? { pollsPerSecond: settings.pollsPerSecond } : {}), ...(settings.transports?.mailReports ? { bounceMaildir: mailbox } : {}) });
+  const startOneCoordinator = () => startCoordinator({ ...common, transports, actor: 'coordinator', pollConcurrency: 8, ...(settings.pollsPerSecond ? { pollsPerSecond: settings.pollsPerSecond } : {}), ...(settings.transports?.mailReports ? { bounceMaildir: mailbox } : {}), ...(settings.alerts ? { alerts: settings.alerts } : {}) });
   let workers = startWorkers();
   let coordinator = startOneCoordinator();
   const stopServices = async (): Promise<void> => {

@@ -38,9 +38,9 @@ describe('the metrics of a running intake', () => {
 
   test('have names with units, and label names of closed sets only', async () => {
     const { text } = await ask(`${url}/metrics`);
-    for (const name of namesIn(text).filter((one) => one.startsWith('tocsin_'))) expect(name).toMatch(/_(total|seconds|info|size|in_hand)$/);
+    for (const name of namesIn(text).filter((one) => one.startsWith('tocsin_'))) expect(name).toMatch(/_(total|seconds|info|size|in_hand|at_risk|alerts_open|refuses|bytes|per_month)$/);
     const labels = new Set([...text.matchAll(/[{,](\w+)="/g)].map((match) => match[1]));
-    const closed = ['outcome', 'result', 'statement', 'channel', 'provider', 'reason', 'call', 'cause', 'queue', 'backend', 'kind', 'version', 'node', 'service', 'le'];
+    const closed = ['outcome', 'result', 'statement', 'channel', 'provider', 'reason', 'call', 'cause', 'queue', 'backend', 'kind', 'region', 'class', 'purpose', 'receiver', 'finding', 'version', 'node', 'service', 'le'];
     expect([...labels].filter((label) => !closed.includes(label as string))).toEqual([]);
   });
 

@@ -1,0 +1,34 @@
+import type { Router } from 'express';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { listRisks, riskListView } from '../../shared/delivery/at-risk.ts';
+import { readVersion } from '../../shared/ledger/reads.ts';
+import { atRiskPage } from './at-risk-page.ts';
+import { EVENT_ID } from './notification-routes.ts';
+
+/** Rows of a page; programs may have all that was looked at. */
+const SHOWN = 100;
+const LONGEST_SEARCH = 200;
+
+const searchOf = (query: Record<string, unknown>): string | null => {
+  const text = typeof query['q'] === 'string' ? query['q'].trim().slice(0, LONGEST_SEARCH) : '';
+  return text === '' ? null : text;
+};
+
+/** `GET /at-risk`: what an operator should look at, as a page, or as JSON for whoever accepts nothing else; `/at-risk/view` is JSON for everyone. */
+export const addAtRisk = (router: Router, engine: Engine): void => {
+  router.get('/at-risk', async (request, response) => {
+    const search = searchOf(request.query);
+    response.vary('Accept');
+    if (request.accepts(['html', 'json']) === 'json') {
+      response.json(riskListView(await listRisks(engine, { shown: Number.POSITIVE_INFINITY, search })));
+      return;
+    }
+    const list = await listRisks(engine, { shown: SHOWN, search });
+    const eventId = search?.split('.')[0] ?? '';
+    const known = list.count === 0 && EVENT_ID.test(eventId) && await readVersion(engine.db, eventId) !== null ? eventId : null;
+    response.type('html').send(atRiskPage({ list, search, known }));
+  });
+  router.get('/at-risk/view', async (request, response) => {
+    response.json(riskListView(await listRisks(engine, { shown: Number.POSITIVE_INFINITY, search: searchOf(request.query) })));
+  });
+};

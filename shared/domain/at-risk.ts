@@ -1,0 +1,132 @@
+import type { AttemptKey, Instant } from './words.ts';
+import type { AlertTerms, Policy } from './policy.ts';
+import type { AttemptState, NotificationState } from './state.ts';
+import { awaitsOperator, currentAttempt, isUnsubmitted } from './state.ts';
+import { awaitsDeadline, evidenceClass } from './escalation.ts';
+import { claimBlockedUntil } from './precondition.ts';
+import { nextDecideAt } from './lifecycle.ts';
+import { stepOf } from './clocks.ts';
+
+/**
+ * What an operator should know of a notification. `at_risk`: near its end with nothing under way that can still reach its recipient.
+ * `reserve_used`: nothing of that kind is under way, and the time kept for it runs. `stalled`: what was due did not come to pass.
+ */
+export const RISKS = ['at_risk', 'reserve_used', 'stalled', 'not_dispatched', 'unknown_too_long', 'delivered_after_close'] as const;
+export type RiskKind = (typeof RISKS)[number];
+
+/** One finding. `since` is when it began, `until` when it ends by itself; null where it does not. */
+export interface Risk { kind: RiskKind; since: Instant; until: Instant | null; attempt: AttemptKey | null }
+
+/** How long a delivery on a closed notification is shown. */
+export const LATE_DELIVERY_SHOWN_MS = 24 * 3_600_000;
+/** The shortest `stalled_for` that a policy may state: what is due is taken up within seconds, by every coordinator. */
+export const LEAST_STALLED_MS = 10_000;
+
+const SECOND = 1_000;
+
+/** The thresholds of a policy, with what holds where it says nothing. Source: docs/alerts.md. */
+export const alertTerms = ({ alerts = {}, expiresAfterMs, urgency }: Policy): Required<Omit<AlertTerms, 'unknownForMs'>> => ({
+  pageBeforeMs: alerts.pageBeforeMs ?? Math.round(expiresAfterMs / 2),
+  dispatchWithinMs: alerts.dispatchWithinMs ?? (urgency === 'urgent' ? 30 : 300) * SECOND,
+  stalledForMs: alerts.stalledForMs ?? (urgency === 'urgent' ? 30 : 300) * SECOND,
+});
+
+const NEVER: Instant = Number.NEGATIVE_INFINITY;
+const ALWAYS: Instant = Number.POSITIVE_INFINITY;
+
+/** Nobody is known to be reached, and somebody may still be: by itself, or by an operator's retry. */
+const isUnresolved = (state: NotificationState): boolean =>
+  state.version > 0 && !state.rejected && !state.closed && !state.expired && !state.attempts.some((attempt) => attempt.state === 'delivered')
+  && (state.settledAt === null || state.attempts.some(awaitsOperator));
+
+/** The provider's acceptance is all that is waited for: its policy starts no other channel on it. */
+const isFirm = (policy: Policy, state: NotificationState, attempt: AttemptState): boolean =>
+  attempt.evidence?.outcome === 'accepted'
+  && (state.strategy === 'all' || attempt.step === policy.steps.length - 1 || !stepOf(policy, attempt.step).escalateWhen.includes('accepted'));
+
+/** Until when an attempt counts as one that can still reach its recipient. One whose outcome is unknown never does. */
+const usableUntil = (policy: Policy, state: NotificationState, attempt: AttemptState): Instant => {
+  const { dispatchWithinMs, stalledForMs } = alertTerms(policy);
+  if (isUnsubmitted(attempt) || attempt.state === 'submitting') {
+    // However often it is tried: what no provider has taken by then is not on its way, whether it is in a queue or in a call just now.
+    return Math.min(attempt.startsAt, state.paused?.at ?? ALWAYS) + dispatchWithinMs;
+  }
+  if (attempt.state !== 'submitted') return NEVER;
+  return isFirm(policy, state, attempt) ? ALWAYS : attempt.decisionDeadlineAt + stalledForMs;
+};
+
+/** Until when a further channel can be counted on: its claim is made by the clock, unless it is paused or the policy does not permit it. */
+const fallbackUntil = (policy: Policy, state: NotificationState): Instant => {
+  const attempt = currentAttempt(state);
+  if (attempt === null || state.paused || state.strategy !== 'escalate' || !state.steps.some(({ phase }) => phase === 'waiting')) return NEVER;
+  if (!awaitsDeadline(attempt) || !stepOf(policy, attempt.step).escalateWhen.includes(evidenceClass(attempt))) return NEVER;
+  return Math.max(attempt.lookUntil ?? attempt.decisionDeadlineAt, claimBlockedUntil(state) ?? NEVER) + alertTerms(policy).stalledForMs;
+};
+
+/** From when on nothing under way can reach the recipient, if nothing more is heard; null where something can for good. */
+const nothingSince = (policy: Policy, state: NotificationState): Instant | null => {
+  const until = Math.max(state.requestedAt, fallbackUntil(policy, state), ...state.attempts.map((attempt) => usableUntil(policy, state, attempt)));
+  return until === ALWAYS ? null : until;
+};
+
+const endangered = (policy: Policy, state: NotificationState): Risk[] => {
+  const since = isUnresolved(state) ? nothingSince(policy, state) : null;
+  if (since === null || since >= state.expiresAt) return [];
+  const attempt = currentAttempt(state)?.key ?? null;
+  const pageAt = Math.max(since, state.expiresAt - alertTerms(policy).pageBeforeMs);
+  return [
+    { kind: 'at_risk', since: pageAt, until: state.expiresAt, attempt },
+    ...(since < pageAt ? [{ kind: 'reserve_used' as const, since, until: pageAt, attempt }] : []),
+  ];
+};
+
+/** The objective of an unknown outcome: by then it should be known, or another channel stand in for it. */
+const objectiveMs = (policy: Policy, attempt: AttemptState): number => policy.alerts?.unknownForMs ?? stepOf(policy, attempt.step).decideWithinMs;
+
+const ofAttempt = (policy: Policy, state: NotificationState) => (attempt: AttemptState): Risk[] => {
+  const { key, startsAt, settledAt } = attempt;
+  if (state.closed) {
+    // A fact about the past; whoever closed it wants to know that the message came all the same.
+    return attempt.state === 'delivered' && settledAt !== null && settledAt > state.closed.at
+      ? [{ kind: 'delivered_after_close', since: settledAt, until: settledAt + LATE_DELIVERY_SHOWN_MS, attempt: key }] : [];
+  }
+  if (!isUnresolved(state) || settledAt !== null) return [];
+  if (isUnsubmitted(attempt) && attempt.submissions === 0 && !attempt.superseded) {
+    return [{ kind: 'not_dispatched', since: startsAt + alertTerms(policy).dispatchWithinMs, until: state.expiresAt, attempt: key }];
+  }
+  const booked = attempt.unknownSubmissions.at(-1)?.bookedAt;
+  return attempt.state === 'submitted_unknown' && booked !== undefined
+    ? [{ kind: 'unknown_too_long', since: booked + objectiveMs(policy, attempt), until: state.reconcileUntil, attempt: key }] : [];
+};
+
+/** What is due and was not taken up: a decision, or a status read. */
+const stalled = (policy: Policy, state: NotificationState): Risk[] => {
+  if (state.settledAt !== null) return [];
+  const { stalledForMs } = alertTerms(policy);
+  const due = [{ at: nextDecideAt(state), attempt: null as AttemptKey | null }, ...state.attempts.map(({ nextPollAt, key }) => ({ at: nextPollAt, attempt: key }))]
+    .filter((one): one is { at: Instant; attempt: AttemptKey | null } => one.at !== null);
+  const first = due.reduce<{ at: Instant; attempt: AttemptKey | null } | null>((oldest, one) => (oldest === null || one.at < oldest.at ? one : oldest), null);
+  return first === null ? [] : [{ kind: 'stalled', since: first.at + stalledForMs, until: null, attempt: first.attempt }];
+};
+
+const lasting = (policy: Policy, state: NotificationState): Risk[] => [...endangered(policy, state), ...state.attempts.flatMap(ofAttempt(policy, state))].filter(({ since, until }) => until === null || since < until);
+
+/**
+ * What is to be known of a notification at `now`, the oldest first. Pure: the thresholds are the policy's (`alerts`), and a finding
+ * follows from the state alone and the clock.
+ */
+export const atRisk = (policy: Policy, state: NotificationState, now: Instant): Risk[] =>
+  [...lasting(policy, state), ...stalled(policy, state)].filter(({ since, until }) => since <= now && (until === null || now < until)).sort((one, other) => one.since - other.since);
+
+/**
+ * When a notification as it stands is to be looked at for the first time, after `after`; null where nothing is found while it stands so, or where a decision
+ * comes first and lays this anew: so what goes its usual way is in no list of those to look at. That a decision does not come at all
+ * is told by its own due instant (`stalled`).
+ */
+export const riskAt = (policy: Policy, state: NotificationState, after: Instant = NEVER): Instant | null => {
+  const instants = lasting(policy, state).map(({ since }) => since).filter((since) => since > after);
+  if (instants.length === 0) return null;
+  const first = Math.min(...instants);
+  const decision = nextDecideAt(state);
+  return decision !== null && decision <= first ? null : first;
+};
