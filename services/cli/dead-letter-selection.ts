@@ -17,7 +17,8 @@ export const SELECTION: Record<string, OptionSpec> = {
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const PAGE = 500;
 
-const sinceAt = (text: string, now: number): number => {
+/** An instant from a span or a date. @throws UsageError. */
+export const sinceAt = (text: string, now: number): number => {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (count !== undefined && unit !== undefined) return now - Number(count) * (UNITS[unit] as number);
   const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
