@@ -29,10 +29,10 @@ export interface AuditFilter { actor?: string | undefined; action?: string | und
 
 interface Row { id: string; at: Date; actor: string; role: AuditActor['role']; via: AuditVia; session: string | null; client: string | null; action: string; target: string; result: string; reason: string | null; request_id: string; body: string; prev_hash: Buffer; hash: Buffer }
 
-// Instants never go back along the ids, so that the first id of a time bounds the walk down the primary key.
-const listing = (where: string): string => `SELECT id::text, at, actor, role, via, session, client, action, target, result, reason, request_id, body, prev_hash, hash FROM audit_entry
-  WHERE id < coalesce($1::bigint, 9223372036854775807) AND id >= coalesce((SELECT id FROM audit_entry WHERE at >= $2::timestamptz ORDER BY at, id LIMIT 1), CASE WHEN $2::timestamptz IS NULL THEN 0 ELSE 9223372036854775807 END)
-  ${where} ORDER BY id DESC LIMIT $3`;
+// Ordered by the number and not by its text, which has the same name. Instants never go back along the ids, so that the first id of a time bounds the walk down the primary key.
+const listing = (where: string): string => `SELECT id::text, at, actor, role, via, session, client, action, target, result, reason, request_id, body, prev_hash, hash FROM audit_entry a
+  WHERE a.id < coalesce($1::bigint, 9223372036854775807) AND a.id >= coalesce((SELECT id FROM audit_entry WHERE at >= $2::timestamptz ORDER BY at, id LIMIT 1), CASE WHEN $2::timestamptz IS NULL THEN 0 ELSE 9223372036854775807 END)
+  ${where} ORDER BY a.id DESC LIMIT $3`;
 const LISTS: Readonly<Record<string, Statement>> = {
   all: { name: 'tocsin_audit_list_v1', text: listing('') },
   actor: { name: 'tocsin_audit_list_actor_v1', text: listing('AND actor = $4') },
@@ -52,7 +52,7 @@ export const listAudit = async (db: Statements, { actor, action, sinceAt, before
 const PAGE = 1_000;
 const AFTER: Statement = {
   name: 'tocsin_audit_after_v1',
-  text: `SELECT id::text, at, actor, role, via, session, client, action, target, result, reason, request_id, body, prev_hash, hash FROM audit_entry WHERE id > $1::bigint ORDER BY id LIMIT $2`,
+  text: `SELECT id::text, at, actor, role, via, session, client, action, target, result, reason, request_id, body, prev_hash, hash FROM audit_entry a WHERE a.id > $1::bigint ORDER BY a.id LIMIT $2`,
 };
 const told = (row: AuditRecord): Record<string, unknown> => ({
   id: Number(row.id), at: row.at, actor: row.actor, role: row.role, via: row.via, session: row.session, client: row.client, action: row.action, target: row.target,
