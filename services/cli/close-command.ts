@@ -1,16 +1,16 @@
-import { randomUUID } from 'node:crypto';
+import { closeAs } from '../../shared/delivery/audited.ts';
+import type { OperatorAct } from '../../shared/delivery/audited.ts';
 import type { CloseOutcome } from '../../shared/delivery/close-notification.ts';
-import { CLOSE_CODES, closeNotification } from '../../shared/delivery/close-notification.ts';
+import { CLOSE_CODES } from '../../shared/delivery/close-notification.ts';
 import type { Command } from './command.ts';
 import { eventIdOf } from './command.ts';
 import { dateTime } from './entry-lines.ts';
 import type { Io } from './io.ts';
 import { notFound } from './ledger-session.ts';
-import { actorOf, withEngine } from './operator-engine.ts';
+import { actorOf, auditOf, withEngine } from './operator-engine.ts';
 import { Refusal } from './refusal.ts';
 
-const close = (io: Io, request: { eventId: string; reason: string; actor: string }): Promise<CloseOutcome> =>
-  withEngine(io, (engine) => closeNotification(engine, { tenant: null, requestId: `cli-${randomUUID()}`, ...request }));
+const close = (io: Io, act: OperatorAct): Promise<CloseOutcome> => withEngine(io, (engine) => closeAs(engine, act));
 
 const IN_FLIGHT = 'A call to the provider was in flight at that instant: that message may still arrive.';
 
@@ -35,7 +35,7 @@ export const closeCommand: Command = {
   run: async (input, io) => {
     const eventId = eventIdOf(input);
     const actor = actorOf(input);
-    const outcome = await close(io, { eventId, reason: input.required('reason'), actor });
+    const outcome = await close(io, { eventId, reason: input.required('reason'), actor, audit: auditOf(input) });
     if (outcome.kind === 'not_found') throw notFound(eventId);
     if (outcome.kind === 'not_open') {
       throw new Refusal(`there is nothing to close: the notification is ${outcome.status}`, { code: 'not_open', field: 'EVENT', cure: `see why with \`npx tocsin explain ${eventId}\`` });

@@ -35,6 +35,13 @@ const LOADERS: Record<string, () => Promise<Command>> = {
   'key create': async () => (await import('./key-command.ts')).keyCreateCommand,
   'key list': async () => (await import('./key-command.ts')).keyListCommand,
   'key revoke': async () => (await import('./key-command.ts')).keyRevokeCommand,
+  'operator add': async () => (await import('./operator-add-command.ts')).operatorAddCommand,
+  'operator list': async () => (await import('./operator-list-command.ts')).operatorListCommand,
+  'operator set-role': async () => (await import('./operator-change-command.ts')).operatorSetRoleCommand,
+  'operator set-password': async () => (await import('./operator-change-command.ts')).operatorSetPasswordCommand,
+  'operator disable': async () => (await import('./operator-change-command.ts')).operatorDisableCommand,
+  'audit list': async () => (await import('./audit-command.ts')).auditListCommand,
+  'audit verify': async () => (await import('./audit-command.ts')).auditVerifyCommand,
 };
 
 export const COMMAND_NAMES: readonly string[] = Object.keys(LOADERS);

@@ -6,7 +6,7 @@ import type { Command, Input } from './command.ts';
 import { filterOf, foreseen, readAll, SELECTION } from './dead-letter-selection.ts';
 import type { Io } from './io.ts';
 import { createProgress } from './ledger-progress.ts';
-import { actorOf, withEngine } from './operator-engine.ts';
+import { actorOf, auditOf, withEngine } from './operator-engine.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import { table } from './table.ts';
 
@@ -57,7 +57,7 @@ const untilHandled = async (engine: Engine, ids: readonly string[], io: Io): Pro
 };
 
 const carryOut = async (engine: Engine, rows: readonly DeadLetterRecord[], { action, input, io }: { action: Action; input: Input; io: Io }): Promise<Counts> => {
-  const request = { action, actor: actorOf(input), reason: input.required('reason'), overrides: overridesOf(input) };
+  const request = { action, actor: actorOf(input), reason: input.required('reason'), overrides: overridesOf(input), audit: auditOf(input) };
   const ids = rows.map((row) => String(row.id));
   for (let from = 0; from < rows.length; from += BATCH) await requestDeadLetters(engine, rows.slice(from, from + BATCH), request);
   if (!(await untilHandled(engine, ids, io))) {

@@ -1,3 +1,5 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { text as readAll } from 'node:stream/consumers';
 import type { Environment } from '../../shared/config/environment.ts';
@@ -17,6 +19,8 @@ export interface Io {
   err: Output;
   /** All of standard input. */
   readInput: () => Promise<string>;
+  /** Asks at the terminal for what must not be seen; absent where nobody sits there. */
+  askSecret?: (question: string) => Promise<string>;
   env: Environment;
   /** Aborted by Ctrl-C. */
   signal: AbortSignal;
@@ -38,6 +42,21 @@ const stopSignal = (): AbortSignal => {
   return controller.signal;
 };
 
+/** Reads a line whose letters are not shown. */
+const askAtTerminal = async (question: string): Promise<string> => {
+  process.stderr.write(question);
+  const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: unseen, terminal: true });
+  // Ctrl-C at a question leaves it unanswered, as at any other time.
+  lines.once('SIGINT', () => process.exit(130));
+  try {
+    return await lines.question('');
+  } finally {
+    lines.close();
+    process.stderr.write('\n');
+  }
+};
+
 /** The real surroundings of the process. */
 export const processIo = (): Io => {
   // Made when a command first asks for it: for all others Ctrl-C keeps its usual meaning.
@@ -53,6 +72,7 @@ export const processIo = (): Io => {
     out: outputOf(process.stdout),
     err: outputOf(process.stderr),
     readInput: () => readAll(process.stdin),
+    ...(process.stdin.isTTY ? { askSecret: askAtTerminal } : {}),
     env: processEnvironment(),
     get signal() { return stopped(); },
     wait: (ms) => pause(ms, undefined, { signal: stopped() }).catch(() => undefined),

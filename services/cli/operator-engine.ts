@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { isActorName } from '../../shared/config/actor-name.ts';
 import { readKeysText } from '../../shared/config/cli-config.ts';
 import { refuseWrongKeys } from '../../shared/delivery/check-keys.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { createEngine } from '../../shared/delivery/engine.ts';
+import type { AuditActor } from '../../shared/ledger/audit-entries.ts';
 import { createDatabaseClock } from '../../shared/ledger/database-clock.ts';
+import type { Database } from '../../shared/ledger/database.ts';
 import { parseKeyRing } from '../../shared/security/key-ring.ts';
 import { REDACT_PATHS } from '../../shared/security/redact.ts';
 import { createLogger } from '../../shared/telemetry/logger.ts';
@@ -27,6 +30,16 @@ export const withEngine = <Answer>(io: Io, work: (engine: Engine) => Promise<Ans
     db, ring, carriers: CARRIERS, sender: { sms: '', email: '' }, now: clock.now,
     log: createLogger({ level: 'silent', service: 'cli', redactPaths: REDACT_PATHS }),
   }));
+});
+
+/** Who acts, as the trail will say: whoever works on the database itself has no role in it. */
+export const auditOf = (input: Input): AuditActor => ({ actor: actorOf(input), role: null, via: 'cli', session: null, client: null, requestId: `cli-${randomUUID()}` });
+
+/** Works on the database without its keys. */
+export const withDesk = <Answer>(io: Io, work: (desk: { db: Database; now: () => number }) => Promise<Answer>): Promise<Answer> => withLedger(io, async (db) => {
+  const clock = createDatabaseClock(db);
+  await clock.refresh();
+  return work({ db, now: clock.now });
 });
 
 /** Who acts, as the ledger will say. @throws UsageError where it is no plain name: the ledger is for ever, and clear text. */

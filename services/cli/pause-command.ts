@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto';
+import { pauseAs, resumeAs } from '../../shared/delivery/audited.ts';
 import type { PauseOutcome, ResumeOutcome } from '../../shared/delivery/pause-notification.ts';
-import { pauseNotification, resumeNotification } from '../../shared/delivery/pause-notification.ts';
 import type { Command, Input } from './command.ts';
 import { eventIdOf } from './command.ts';
 import { dateTime } from './entry-lines.ts';
 import { notFound } from './ledger-session.ts';
-import { actorOf, withEngine } from './operator-engine.ts';
+import { actorOf, auditOf, withEngine } from './operator-engine.ts';
 import { Refusal } from './refusal.ts';
 
 const IN_FLIGHT = 'A call to the provider was in flight at that instant: that message may still arrive.';
@@ -18,7 +17,7 @@ const common = {
   },
 };
 
-const requestOf = (input: Input) => ({ tenant: null, eventId: eventIdOf(input), actor: actorOf(input), reason: input.required('reason'), requestId: `cli-${randomUUID()}` });
+const requestOf = (input: Input) => ({ eventId: eventIdOf(input), actor: actorOf(input), reason: input.required('reason'), audit: auditOf(input) });
 
 const notOpen = (eventId: string, status: string, to: string): Refusal =>
   new Refusal(`there is nothing to ${to}: the notification is ${status}`, { code: 'not_open', field: 'EVENT', cure: `see why with \`npx tocsin explain ${eventId}\`` });
@@ -43,7 +42,7 @@ export const pauseCommand: Command = {
   ],
   run: async (input, io) => {
     const request = requestOf(input);
-    const outcome = await withEngine(io, (engine) => pauseNotification(engine, request));
+    const outcome = await withEngine(io, (engine) => pauseAs(engine, request));
     if (outcome.kind === 'not_found') throw notFound(request.eventId);
     if (outcome.kind === 'not_open') throw notOpen(request.eventId, outcome.status, 'pause');
     io.out.write(input.json
@@ -63,7 +62,7 @@ export const resumeCommand: Command = {
   ],
   run: async (input, io) => {
     const request = requestOf(input);
-    const outcome = await withEngine(io, (engine) => resumeNotification(engine, { ...request, leaveRest: true }));
+    const outcome = await withEngine(io, (engine) => resumeAs(engine, { ...request, leaveRest: true }));
     if (outcome.kind === 'not_found') throw notFound(request.eventId);
     if (outcome.kind === 'not_open') throw notOpen(request.eventId, outcome.status, 'resume');
     io.out.write(input.json ? `${JSON.stringify({ event_id: request.eventId, status: outcome.status, paused: false, replayed: outcome.replayed })}\n` : `${toldResumed(outcome)}\n`);

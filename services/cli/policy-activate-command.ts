@@ -4,7 +4,7 @@ import type { ActivationOutcome } from '../../shared/delivery/activate-policy.ts
 import type { Command } from './command.ts';
 import { lintFolders } from './content-folders.ts';
 import { findingLine } from './lint-command.ts';
-import { actorOf, withEngine } from './operator-engine.ts';
+import { actorOf, auditOf, withEngine } from './operator-engine.ts';
 import { Refusal, UsageError } from './refusal.ts';
 
 const LONGEST_REASON = 500;
@@ -33,7 +33,7 @@ export const policyActivateCommand: Command = {
     const actor = actorOf(input);
     const version = Number(number);
     const folders = readCliConfig(io.env);
-    const outcome = await withEngine(io, (engine) => activatePolicy(engine, { purpose, version, reason, actor, linted: lintFolders(folders, io) }));
+    const outcome = await withEngine(io, (engine) => activatePolicy(engine, { purpose, version, reason, actor, audit: auditOf(input), linted: lintFolders(folders, io) }));
     if (outcome.kind === 'unknown') throw refusalOf(outcome, purpose, version);
     if (outcome.kind === 'faulty') {
       throw new Refusal(`${purpose} ${version} does not lint:\n${outcome.problems.map((one) => `  ${findingLine(one, folders)}`).join('\n')}`, { code: 'not_clean', field: 'VERSION', cure: 'correct the files; `npx tocsin policy lint` tells all of it' });

@@ -1,12 +1,12 @@
 import type { Channel } from '../../shared/domain/words.ts';
-import { addressPrint, normaliseAddress, SUPPRESSION_REASONS, suppressDestination } from '../../shared/delivery/suppression.ts';
+import { addressPrint, allowDestination, normaliseAddress, SUPPRESSION_REASONS, suppressDestination } from '../../shared/delivery/suppression.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { isKnownTenant } from '../../shared/ledger/reads.ts';
 import type { SuppressionRecord } from '../../shared/ledger/suppressions.ts';
-import { listSuppressions, removeSuppressions } from '../../shared/ledger/suppressions.ts';
+import { listSuppressions } from '../../shared/ledger/suppressions.ts';
 import type { Command, Input } from './command.ts';
 import { dateTime } from './entry-lines.ts';
-import { actorOf, withEngine } from './operator-engine.ts';
+import { actorOf, auditOf, withEngine } from './operator-engine.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import { table } from './table.ts';
 
@@ -41,7 +41,7 @@ const requestOf = (input: Input) => {
   const address = addressOf(channel, input.required('address'));
   const reason = input.required('reason');
   if (!SUPPRESSION_REASONS.includes(reason)) throw new UsageError(`--reason must be one of ${SUPPRESSION_REASONS.join(', ')}`, '--reason');
-  return { tenant: tenantOf(input), channel, address, reason, actor: actorOf(input) };
+  return { tenant: tenantOf(input), channel, address, reason, actor: actorOf(input), audit: auditOf(input) };
 };
 
 const refuseUnknownTenant = async ({ db }: Engine, tenant: string): Promise<void> => {
@@ -85,9 +85,7 @@ export const suppressRemoveCommand: Command = {
   run: async (input, io) => {
     const request = requestOf(input);
     const { removed, print } = await withEngine(io, async (engine) => {
-      const address = addressPrint(engine.ring, request.channel, request.address);
-      const { tenant, channel, actor, reason } = request;
-      return { removed: await removeSuppressions(engine.db, { tenant, channel, addressPrint: address }, { at: engine.now(), actor, reason }), print: short(address) };
+      return { removed: await allowDestination(engine, request), print: short(addressPrint(engine.ring, request.channel, request.address)) };
     });
     if (removed === 0) throw new Refusal('that destination is not suppressed', { code: 'not_found', field: '--address', cure: 'see `npx tocsin suppress list`; channel and tenant count too' });
     io.out.write(input.json ? `${JSON.stringify({ channel: request.channel, destination: print, tenant: request.tenant, removed })}\n`

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { ExpressAdapter } from '@bull-board/express';
@@ -5,6 +6,7 @@ import type { Handler, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
 import { requestDeadLetters } from '../../shared/delivery/dead-letter-requests.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
+import type { AuditActor } from '../../shared/ledger/audit-entries.ts';
 import { listDeadLetters, readDeadLetter } from '../../shared/ledger/dead-letters.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import { deadLetterIdOf } from '../../shared/queue/queue-names.ts';
@@ -13,8 +15,8 @@ import { actionOf, mayAct } from './board-rules.ts';
 import { statedReason } from './operator-session.ts';
 import { page } from './page.ts';
 
-/** Who calls, by the request's headers. */
-export type WhoCalls = (headers: Record<string, string | undefined>) => { user: string; role: Role };
+/** Who calls, by the request's headers, and how the trail names him. */
+export type WhoCalls = (headers: Record<string, string | undefined>) => { user: string; role: Role; audit?: AuditActor };
 export interface BoardSettings { engine: Engine; queue: QueueBackend; who: WhoCalls }
 
 type Refusal = { allow: false; status: 403; message: string };
@@ -22,8 +24,8 @@ const refuse = (message: string): Refusal => ({ allow: false, status: 403, messa
 
 const BATCH = 500;
 
-const asked = async ({ engine }: BoardSettings, action: Exclude<BoardAction, { kind: 'read' }>, by: { user: string; reason: string }): Promise<void> => {
-  const request = { action: action.kind === 'discard' ? 'discard' as const : 'retry' as const, actor: by.user, reason: by.reason };
+const asked = async ({ engine }: BoardSettings, action: Exclude<BoardAction, { kind: 'read' }>, by: { user: string; reason: string; audit: AuditActor }): Promise<void> => {
+  const request = { action: action.kind === 'discard' ? 'discard' as const : 'retry' as const, actor: by.user, reason: by.reason, audit: by.audit };
   if (action.kind !== 'retry_all') {
     const id = deadLetterIdOf(action.jobId);
     const row = id === null ? null : await readDeadLetter(engine.db, BigInt(id));
@@ -46,14 +48,14 @@ const asked = async ({ engine }: BoardSettings, action: Exclude<BoardAction, { k
  */
 export const boardRule = (settings: BoardSettings) => async (call: { method: string; route: string; request: { params: Record<string, unknown>; headers: Record<string, string | undefined> } }): Promise<Refusal | undefined> => {
   const { engine, who } = settings;
-  const { user, role } = who(call.request.headers);
+  const { user, role, audit } = who(call.request.headers);
   const action = actionOf({ method: call.method, route: call.route, params: call.request.params });
   if (action === null) return refuse('Not possible here. Queues follow the ledger: only dead letters can be retried or discarded, in their own queues.');
   if (!mayAct(role, action)) return refuse('Your role may look, and not retry or discard. Ask an operator.');
   if (action.kind === 'read') return undefined;
   const stated = statedReason(engine.ring, call.request.headers, { user, now: engine.now() });
   if (stated === null) return refuse('Say why first: open /reason, state a reason, and try again. It is recorded with what you do.');
-  await asked(settings, action, { user, reason: stated.reason });
+  await asked(settings, action, { user, reason: stated.reason, audit: audit ?? { actor: user, role, via: 'dashboard', session: null, client: null, requestId: randomUUID() } });
   return undefined;
 };
 

@@ -17,6 +17,7 @@ export const DASHBOARD_SCRIPT = `'use strict';
   const FIRST = Number(live.dataset.every);
   let every = FIRST;
   let tag = live.dataset.tag;
+  let signedOut = false;
   const placeOf = (root, node) => (node && node.id && root.contains(node) ? node.id : null);
   const put = (section, html) => {
     if (section.dataset.was === html) return;
@@ -40,6 +41,7 @@ export const DASHBOARD_SCRIPT = `'use strict';
   const ask = async () => {
     const answer = await fetch(live.dataset.from, { headers: { 'If-None-Match': tag }, cache: 'no-store', credentials: 'same-origin' });
     if (answer.status === 304) return true;
+    if (answer.status === 401) { signedOut = true; return false; }
     if (!answer.ok) throw new Error(String(answer.status));
     tag = answer.headers.get('ETag') || tag;
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById('live');
@@ -57,7 +59,7 @@ export const DASHBOARD_SCRIPT = `'use strict';
     if (document.hidden) { document.addEventListener('visibilitychange', turn, { once: true }); return; }
     ask().then((open) => {
       every = FIRST;
-      say(open ? 'Updates by itself.' : 'Settled: nothing more happens by itself.');
+      say(open ? 'Updates by itself.' : signedOut ? 'Signed out: load the page again to go on.' : 'Settled: nothing more happens by itself.');
       if (open) setTimeout(turn, every);
     }, () => {
       every = Math.min(every * 2, 15000);

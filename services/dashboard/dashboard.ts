@@ -6,21 +6,27 @@ import helmet from 'helmet';
 import type { DashboardConfig } from '../../shared/config/intake-config.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { openPart } from '../../shared/delivery/payload.ts';
+import { ensureFirstOperator } from '../../shared/delivery/operators.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
 import { isDatabaseAway } from '../../shared/ledger/database.ts';
 import { readNotification, readTicket } from '../../shared/ledger/reads.ts';
 import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
+import { addAccount } from './account-routes.ts';
+import { addActs } from './act-routes.ts';
 import { addAtRisk } from './at-risk-routes.ts';
+import { addAudit } from './audit-routes.ts';
 import { board } from './board.ts';
-import type { Role } from './board-rules.ts';
+import { callerOf } from './caller.ts';
+import { siteCookies } from './cookies.ts';
 import { DASHBOARD_CSS } from './dashboard-css.ts';
 import { DASHBOARD_SCRIPT } from './dashboard-script.ts';
 import { addList } from './list-routes.ts';
-import { requireLogin, signedInAs } from './login.ts';
+import { requireLogin } from './login.ts';
+import { addLogin } from './login-routes.ts';
 import { addReason } from './reason-routes.ts';
-import { sameOrigin } from './same-origin.ts';
+import { requireToken, sameOrigin } from './same-origin.ts';
 import { addNotificationPages, EVENT_ID } from './notification-routes.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { page } from './page.ts';
@@ -33,8 +39,6 @@ export interface DashboardSettings {
   /** For the board; without it there is none. */
   queue?: QueueBackend;
   config: DashboardConfig;
-  /** What the one who signed in may do; an operator where absent. */
-  roleOf?: (user: string) => Role;
   log: Logger;
 }
 
@@ -83,13 +87,14 @@ const errors = (log: Logger): ErrorRequestHandler => (error: unknown, request, r
   }
   const id = randomUUID();
   const away = isDatabaseAway(error);
-  const refused = error instanceof URIError || (error as { status?: number } | null)?.status === 400;
+  const said = (error as { status?: number } | null)?.status ?? 0;
+  const refused = error instanceof URIError || (said >= 400 && said < 500);
   if (!away && !refused) {
     const { name, stack } = (error instanceof Error ? error : {}) as Partial<Error>;
     log.error({ event: 'request.failed', request_id: id, method: request.method, error: name, frames: stack?.split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 12) });
   }
   const [status, heading, text] = away ? [503, 'Not available for a moment', 'The ledger cannot be reached. Try again in a few seconds.'] as const
-    : refused ? [400, 'That could not be read', 'The address is not properly encoded.'] as const
+    : refused ? [400, 'That could not be read', 'The address or the form is not properly encoded, or too long.'] as const
       : [500, 'Something went wrong', 'It was noted.'] as const;
   response.status(status).set(away ? { 'Retry-After': '5' } : {}).type('html').send(page(heading, `<h1>${heading}</h1><p>${text}</p><p class="soft">Request <code>${escapeHtml(id)}</code></p>`));
 };
@@ -97,10 +102,11 @@ const errors = (log: Logger): ErrorRequestHandler => (error: unknown, request, r
 /** Where Bull Board is mounted. */
 const BOARD = '/queues';
 
-/** The dashboard's application: everything below the login, but for its own health, metrics, style and script. */
-export const createDashboard = ({ engine, queue, config, log, roleOf = () => 'operator' }: DashboardSettings): express.Express => {
+/** The dashboard's application: everything below the login, but for that itself, health, metrics, style and script. */
+export const createDashboard = ({ engine, queue, config, log }: DashboardSettings): express.Express => {
   const app = express();
-  app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
+  const cookies = siteCookies(config.secure ?? false);
+  app.disable('x-powered-by').disable('etag').set('trust proxy', config.trustProxy ?? 0).set('query parser', 'simple');
   app.use((request, response, next) => (request.path === BOARD || request.path.startsWith(`${BOARD}/`) ? next() : security(request, response, next)));
   app.get('/healthz', (_request, response) => { response.json({ status: 'alive' }); });
   app.get('/metrics', async (_request, response) => {
@@ -109,28 +115,30 @@ export const createDashboard = ({ engine, queue, config, log, roleOf = () => 'op
   });
   app.get('/dashboard.css', (_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('css').send(DASHBOARD_CSS); });
   app.get('/dashboard.js', (_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('js').send(DASHBOARD_SCRIPT); });
-  app.use(requireLogin(config.operator));
-  const who = (headers: Record<string, string | undefined>) => {
-    const user = signedInAs(headers['authorization']);
-    return { user, role: roleOf(user) };
-  };
-  app.use(sameOrigin);
-  if (queue) app.use(BOARD, board({ engine, queue, who }, BOARD));
-  addReason(app, { engine, who });
+  addLogin(app, engine, cookies);
+  app.use(requireLogin(engine, cookies), sameOrigin);
+  if (queue) app.use(BOARD, requireToken({ or: 'own_origin' }), board({ engine, queue, who: callerOf }, BOARD));
+  // Whatever changes something is below this line, and needs the token of its session.
+  app.use(express.urlencoded({ extended: false, limit: '8kb' }), requireToken());
+  addAccount(app, engine, cookies);
+  addReason(app, engine);
+  addActs(app, engine, sendMissing);
   app.use((request, response, next) => {
     response.set('Cache-Control', 'no-store');
     if (request.method === 'GET' || request.method === 'HEAD') next();
     else response.status(405).set('Allow', 'GET, HEAD').type('html').send(page('Not possible', '<h1>That does not work here</h1><p>These pages can only be read.</p>'));
   });
   addPages(app, engine);
+  addAudit(app, engine);
   app.use((_request, response) => sendMissing(response));
   app.use(errors(log));
   return app;
 };
 
-/** Starts the dashboard. @throws where the port is taken. */
+/** Starts the dashboard; where there is no operator yet, the configured one becomes the first. @throws where the port is taken. */
 export const startDashboard = async (settings: DashboardSettings): Promise<RunningDashboard> => {
   const { config } = settings;
+  await ensureFirstOperator(settings.engine, config.operator, randomUUID());
   const server = createServer(SERVER_LIMITS, createDashboard(settings));
   const { url, port } = await listenOn(server, config.host, config.port);
   return { url, port, close: () => stopListening(server) };

@@ -82,7 +82,7 @@ export const notificationPage = (shown: ShownNotification, still: boolean): stri
   const updating = open && !still;
   return page('Notification', `<h1>Notification</h1>
 <div class="idline"><code id="event-id">${eventId}</code><button type="button" id="copy-id" data-copy="${eventId}" hidden>Copy</button>${hasTicket ? `<a href="/tickets/${eventId}">Ticket: what the player wrote</a>` : ''}
-<a href="/notifications/${eventId}/view">As the API gives it</a><a href="/notifications/${eventId}/timeline.svg">The picture as a file</a></div>
+<a href="/notifications/${eventId}/act">Close, pause or resume</a><a href="/notifications/${eventId}/view">As the API gives it</a><a href="/notifications/${eventId}/timeline.svg">The picture as a file</a></div>
 <div class="live">${liveLine(eventId, open, still)}<a href="#timeline" class="jump">To the timeline</a></div>
 ${updating ? liveParts(shown) : liveParts(shown).replace('data-open="1"', 'data-open="0"')}`,
   `${updating ? `<noscript><meta http-equiv="refresh" content="${redrawMs(publicStatus(state)) / 1_000}"></noscript>` : ''}<script src="/dashboard.js" defer></script>`);

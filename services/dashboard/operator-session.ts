@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { openPart, sealPart } from '../../shared/delivery/payload.ts';
 import type { KeyRing } from '../../shared/security/key-ring.ts';
+import { cookieIn } from './cookies.ts';
 
 /** Why an operator acts, said once for the actions that follow. */
 export interface StatedReason { reason: string; user: string; at: number }
@@ -9,9 +10,6 @@ const COOKIE = 'tocsin_reason';
 const CONTEXT = ['dashboard', 'reason'] as const;
 /** How long a stated reason counts. */
 export const REASON_LASTS_MS = 3_600_000;
-
-const cookieIn = (header: string | undefined): string | null =>
-  (header ?? '').split(';').map((pair) => pair.trim()).find((pair) => pair.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1) ?? null;
 
 /** The cookie that carries a stated reason: sealed, for this site alone, gone after an hour. */
 export const reasonCookie = (ring: KeyRing, stated: StatedReason): string => {
@@ -25,7 +23,7 @@ export const NO_REASON_COOKIE = `${COOKIE}=; Path=/; HttpOnly; SameSite=Strict; 
 
 /** The reason that this user stated within the hour; null where there is none, or it was not sealed here. */
 export const statedReason = (ring: KeyRing, headers: IncomingHttpHeaders | Record<string, string | undefined>, { user, now }: { user: string; now: number }): StatedReason | null => {
-  const cookie = cookieIn(headers.cookie);
+  const cookie = cookieIn(headers.cookie, COOKIE);
   if (cookie === null) return null;
   const cut = cookie.lastIndexOf('.');
   try {

@@ -1,11 +1,15 @@
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 
+const NAVIGATION = '<a href="/" class="home">Tocsin</a><a href="/">Notifications</a><a href="/at-risk">At risk</a><a href="/templates">Templates</a><a href="/queues">Queues</a><a href="/account">Account</a>';
+/** For whoever is not signed in. */
+export const BARE = '<a href="/" class="home">Tocsin</a>';
+
 /** A whole page around its content, which is HTML already; so is what else belongs into its head. */
-export const page = (title: string, main: string, head = ''): string => `<!doctype html>
+export const page = (title: string, main: string, head = '', navigation = NAVIGATION): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex"><meta name="color-scheme" content="light dark">
 <title>${escapeHtml(title)} - Tocsin</title><link rel="stylesheet" href="/dashboard.css"><link rel="icon" href="data:,">${head}</head>
-<body><header class="top"><nav aria-label="Dashboard"><a href="/" class="home">Tocsin</a><a href="/">Notifications</a><a href="/at-risk">At risk</a><a href="/templates">Templates</a><a href="/queues">Queues</a></nav></header><main>
+<body><header class="top"><nav aria-label="Dashboard">${navigation}</nav></header><main>
 ${main}
 </main></body></html>`;
 

@@ -1,4 +1,5 @@
 import { escapeHtml } from '../../shared/http/escape-html.ts';
+import { tokenField } from './account-page.ts';
 import { page, shownTime } from './page.ts';
 import type { StatedReason } from './operator-session.ts';
 import { REASON_LASTS_MS } from './operator-session.ts';
@@ -6,14 +7,14 @@ import { REASON_LASTS_MS } from './operator-session.ts';
 /** Longest reason, in characters. */
 export const LONGEST_REASON = 500;
 
-export interface ReasonView { stated: StatedReason | null; problem?: string | undefined }
+export interface ReasonView { stated: StatedReason | null; token: string | null; problem?: string | undefined }
 
 /** Where an operator says why he acts, before he retries or discards anything on the board. */
-export const reasonPage = ({ stated, problem }: ReasonView): string => page('Why', `<h1>Why are you retrying or discarding?</h1>
+export const reasonPage = ({ stated, token, problem }: ReasonView): string => page('Why', `<h1>Why are you retrying or discarding?</h1>
 <p>Say it once: it is recorded with everything that you do to dead letters within the hour.</p>
 ${problem === undefined ? '' : `<p class="problem" role="alert">${escapeHtml(problem)}</p>`}
 ${stated === null ? '' : `<p class="stated">Recorded until ${shownTime(stated.at + REASON_LASTS_MS)}: <strong>${escapeHtml(stated.reason)}</strong></p>`}
-<form method="post" action="/reason" class="reason">
+<form method="post" action="/reason" class="reason">${tokenField(token)}
 <label for="reason">Reason</label>
 <input id="reason" name="reason" required maxlength="${LONGEST_REASON}" autocomplete="off" aria-describedby="reason-help" value="${escapeHtml(stated?.reason ?? '')}">
 <p id="reason-help" class="soft">A code such as <code>provider_trouble</code>, <code>incident</code>, <code>checked</code>, or a sentence, which is kept sealed.</p>

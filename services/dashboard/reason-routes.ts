@@ -1,36 +1,45 @@
-import { urlencoded } from 'express';
-import type { Express, Request } from 'express';
+import type { Express } from 'express';
 import type { Engine } from '../../shared/delivery/engine.ts';
-import type { WhoCalls } from './board.ts';
+import { reasonCodeOf } from '../../shared/delivery/operator-reason.ts';
+import { insertAudit } from '../../shared/ledger/audit-entries.ts';
 import { mayAct } from './board-rules.ts';
+import { callerOf } from './caller.ts';
 import { NO_REASON_COOKIE, reasonCookie, statedReason } from './operator-session.ts';
 import { page } from './page.ts';
 import { LONGEST_REASON, reasonPage } from './reason-page.ts';
 
+/** A person's reason from a form; or what is wrong with it. */
+export const readReason = (given: unknown): { reason: string } | { problem: string } => {
+  const text = typeof given === 'string' ? given.trim() : '';
+  if (text === '') return { problem: 'A reason is missing.' };
+  return text.length > LONGEST_REASON ? { problem: `The reason is longer than ${LONGEST_REASON} characters.` } : { reason: text };
+};
+
 /** `GET` and `POST /reason`: an operator states why he acts on dead letters, or takes it back. */
-export const addReason = (app: Express, { engine, who }: { engine: Engine; who: WhoCalls }): void => {
-  const caller = (request: Request) => who(request.headers as Record<string, string | undefined>);
+export const addReason = (app: Express, engine: Engine): void => {
   app.get('/reason', (request, response) => {
-    const stated = statedReason(engine.ring, request.headers, { user: caller(request).user, now: engine.now() });
-    response.set('Cache-Control', 'no-store').type('html').send(reasonPage({ stated }));
+    const { user, token } = callerOf(request.headers);
+    const stated = statedReason(engine.ring, request.headers, { user, now: engine.now() });
+    response.set('Cache-Control', 'no-store').type('html').send(reasonPage({ stated, token }));
   });
-  app.post('/reason', urlencoded({ extended: false, limit: '8kb' }), (request, response) => {
+  app.post('/reason', async (request, response) => {
     response.set('Cache-Control', 'no-store');
-    const { user, role } = caller(request);
+    const { user, role, token, audit } = callerOf(request.headers);
     if (!mayAct(role, { kind: 'retry_all', queue: '' })) {
       response.status(403).type('html').send(page('Not for you', '<h1>Your role may look only</h1><p>Ask an operator to retry or discard.</p>'));
       return;
     }
     const { reason, forget } = (request.body ?? {}) as { reason?: unknown; forget?: unknown };
     if (forget !== undefined) {
-      response.set('Set-Cookie', NO_REASON_COOKIE).redirect(303, '/reason');
+      response.append('Set-Cookie', NO_REASON_COOKIE).redirect(303, '/reason');
       return;
     }
-    const text = typeof reason === 'string' ? reason.trim() : '';
-    if (text === '' || text.length > LONGEST_REASON) {
-      response.status(422).type('html').send(reasonPage({ stated: null, problem: text === '' ? 'A reason is missing.' : `The reason is longer than ${LONGEST_REASON} characters.` }));
+    const read = readReason(reason);
+    if ('problem' in read) {
+      response.status(422).type('html').send(reasonPage({ stated: null, token, problem: read.problem }));
       return;
     }
-    response.set('Set-Cookie', reasonCookie(engine.ring, { reason: text, user, at: engine.now() })).redirect(303, '/queues');
+    await insertAudit(engine.db, audit, [{ action: 'reason.state', target: user, result: 'done', reason: reasonCodeOf(read.reason) }], engine.now());
+    response.append('Set-Cookie', reasonCookie(engine.ring, { reason: read.reason, user, at: engine.now() })).redirect(303, '/queues');
   });
 };

@@ -15,7 +15,7 @@ const LIMITED = { 429: ['too_many_requests'], 503: ['database_away'] };
 
 /** The calls about reports. */
 export const artifactOperations = (): Operation[] => [{
-  method: 'post', path: '/artifacts', id: 'storeArtifact', group: 'Notifications', needsKey: true, summary: 'Store a report for a notification to carry',
+  method: 'post', path: '/artifacts', id: 'storeArtifact', group: 'Notifications', needsKey: true, scope: 'artifacts:write', summary: 'Store a report for a notification to carry',
   description: 'The body is the report itself. It is encrypted under a key of its own and named by `artifact` from then on; the same bytes again are the same artifact, which then lives as long as the longest asked for.',
   parameters: [{ name: 'Content-Digest', in: 'header', required: false, description: 'RFC 9530; a report that arrives otherwise is refused.', example: 'sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:' }],
   query: { schema: artifactQuerySchema, cures: ARTIFACT_CURES, examples: { expires_at: '2026-12-29T18:30:00Z' } },

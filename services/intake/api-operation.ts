@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Scope } from '../../shared/security/api-scopes.ts';
 import type { Cures } from './faults.ts';
 import type { Method } from './routes.ts';
 
@@ -16,6 +17,8 @@ export interface Operation {
   summary: string;
   description?: string;
   needsKey?: boolean;
+  /** What that key must be good for. */
+  scope?: Scope;
   parameters?: Parameter[];
   /** A query that a schema validates. */
   query?: { schema: z.ZodType; cures: Cures; examples: Record<string, string> };

@@ -35,12 +35,12 @@ const tickets = (roster: Roster, demo: boolean): Operation[] => [{
   answers: { 200: { description: 'How it stands.', schema: answers.ticketReceipt, example: example.TICKET_RECEIPT } }, problems: { 404: ['not_found'] },
 }];
 
-const forEvent = { group: 'Notifications', needsKey: true, parameters: [eventId], problems: { 404: ['not_found'] } } as const;
-const acting = { ...forEvent, parameters: [eventId], problems: { ...BODY, 404: ['not_found'], 409: ['not_open'] } };
+const forEvent = { group: 'Notifications', needsKey: true, scope: 'notifications:read', parameters: [eventId], problems: { 404: ['not_found'] } } as const;
+const acting = { ...forEvent, scope: 'notifications:act' as const, parameters: [eventId], problems: { ...BODY, 404: ['not_found'], 409: ['not_open'] } };
 const REASON_EXAMPLE = { reason: 'taken', actor: 'jane.d' };
 
 const notifications = (): Operation[] => [{
-  method: 'post', path: '/notifications', id: 'sendNotification', group: 'Notifications', needsKey: true, summary: 'Hand over a notification',
+  method: 'post', path: '/notifications', id: 'sendNotification', group: 'Notifications', needsKey: true, scope: 'notifications:write', summary: 'Hand over a notification',
   description: 'Written to the ledger before the answer. No provider is called meanwhile; the channels of the purpose\'s policy are tried one by one. Where the policy asks the origin system whether a notice is still needed, `precondition_url` says where.',
   parameters: [idempotencyKey(true)], body: { schema: notificationSchema, cures: NOTIFICATION_CURES, example: example.NOTIFICATION_BODY },
   answers: {
@@ -52,7 +52,7 @@ const notifications = (): Operation[] => [{
     422: ['unknown_purpose', 'unknown_variable', 'not_renderable', 'expiry_too_short', 'expiry_too_long', 'public_url_not_https', 'artifacts_not_carried', 'artifact_required', 'artifact_unknown', 'artifact_expires_too_soon', 'precondition_not_supported', 'precondition_url_not_allowed'],
   },
 }, {
-  method: 'get', path: '/notifications', id: 'readFeed', group: 'Notifications', needsKey: true, summary: 'The change feed',
+  method: 'get', path: '/notifications', id: 'readFeed', group: 'Notifications', needsKey: true, scope: 'feed:read', summary: 'The change feed',
   description: 'Every change of the public view of your notifications, oldest first; nothing is skipped and nothing comes twice. The same cursor always gives the same items.',
   query: { schema: feedSchema, cures: FEED_CURES, examples: { limit: '50' } },
   answers: { 200: { description: 'A page of changes.', schema: answers.feedPage, example: { items: [{ ...example.NOTIFICATION, version: 5, changed_at: example.NOTIFICATION.updated_at }], next_cursor: 'fc1.eyJwIjpbMSwyXX0.c2ln', has_more: false } } },
@@ -70,7 +70,7 @@ const notifications = (): Operation[] => [{
   ...acting, method: 'post', path: '/notifications/:event_id/close', id: 'closeNotification', summary: 'Close a notification', description: 'Nothing is submitted any more. Idempotent: the first reason stands.',
   body: { schema: closeSchema, cures: REASON_CURES, example: REASON_EXAMPLE }, answers: { 200: { description: 'Closed.', schema: answers.closed, example: example.CLOSED } },
 }, {
-  method: 'post', path: '/notifications/close', id: 'closeByKey', group: 'Notifications', needsKey: true, summary: 'Close by idempotency key', description: 'For who kept the key and not the event id.',
+  method: 'post', path: '/notifications/close', id: 'closeByKey', group: 'Notifications', needsKey: true, scope: 'notifications:act', summary: 'Close by idempotency key', description: 'For who kept the key and not the event id.',
   body: { schema: closeByKeySchema, cures: REASON_CURES, example: { ...REASON_EXAMPLE, idempotency_key: '6f1d3b1e-58a4-4f6e-9c9c-1b8f6b9f8a10' } },
   answers: { 200: { description: 'Closed.', schema: answers.closed, example: example.CLOSED } }, problems: acting.problems,
 }, {

@@ -87,5 +87,5 @@ const postArtifact = (engine: Engine, maxBytes: number): RequestHandler => async
 
 /** Where reports are stored before a notification carries them. */
 export const addArtifactRoutes = (router: Router, { engine, maxBytes }: { engine: Engine; maxBytes: number }): void => {
-  addRoute(router, '/artifacts', { post: [requireApiKey(engine.db), postArtifact(engine, maxBytes)] });
+  addRoute(router, '/artifacts', { post: [requireApiKey(engine.db)('artifacts:write'), postArtifact(engine, maxBytes)] });
 };

@@ -2,7 +2,7 @@ import { escapeHtml } from '../../shared/http/escape-html.ts';
 import type { Json } from './openapi.ts';
 import type { Site } from './page.ts';
 
-interface Shown { operationId: string; tags: string[]; summary: string; description?: string; security: unknown[]; parameters: Json[]; requestBody?: { content: Record<string, { schema: Json; example: unknown }> }; responses: Record<string, { description: string; content?: Record<string, { example?: unknown }> }> }
+interface Shown { operationId: string; tags: string[]; summary: string; description?: string; security: Record<string, string[] | undefined>[]; parameters: Json[]; requestBody?: { content: Record<string, { schema: Json; example: unknown }> }; responses: Record<string, { description: string; content?: Record<string, { example?: unknown }> }> }
 
 /** Text with `code` in it. */
 const prose = (text: string): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
@@ -48,12 +48,15 @@ const answers = (shown: Shown): string => {
   return `<h4>Answers</h4><ul class="fields">${lines.join('')}</ul>`;
 };
 
+const neededKey = ({ security: [needed] }: Shown): string =>
+  (needed === undefined ? '' : ` Needs an API key${(needed['apiKey'] ?? []).map((scope) => ` with the scope <code>${escapeHtml(scope)}</code>`).join('')}.`);
+
 const call = (method: string, path: string, shown: Shown): string => {
   const parameters = shown.parameters.map(({ name, in: place, required, description }): Field => ({ name: String(name), kind: `in the ${String(place)}`, required: required === true, description: String(description ?? '') }));
   const [body] = Object.values(shown.requestBody?.content ?? {});
   const types = Object.keys(shown.requestBody?.content ?? {}).join(' or ');
   return `<section class="card call" id="${escapeHtml(shown.operationId)}"><h3><span class="method">${method.toUpperCase()}</span> <code>${escapeHtml(path)}</code></h3>
-<p>${escapeHtml(shown.summary)}. ${prose(shown.description ?? '')}${shown.security.length > 0 ? ' Needs an API key.' : ''}</p>
+<p>${escapeHtml(shown.summary)}. ${prose(shown.description ?? '')}${neededKey(shown)}</p>
 ${parameters.length > 0 ? `<h4>Parameters</h4>${fieldList(parameters)}` : ''}
 ${body ? `<h4>Body: ${escapeHtml(types)}</h4>${fieldList(fieldsOf(body.schema))}${example('Example of a body', body.example)}` : ''}
 ${answers(shown)}</section>`;

@@ -39,7 +39,7 @@ const getExplanation = (engine: Engine): ForEvent => async (request, response) =
   response.json({ event_id: record.eventId, policy: { purpose: record.purpose, version: record.policyVersion }, explanation: explain(record.current.state, told, policy) });
 };
 
-/** The API: everything in it wants an API key, and shows only what belongs to that key's tenant. */
+/** The API: everything in it wants an API key with its scope, and shows only what belongs to that key's tenant. */
 export const addNotificationRoutes = (router: Router, { engine, site, preconditionOrigins = [] }: { engine: Engine; site: Site; preconditionOrigins?: readonly string[] }): void => {
   const key = requireApiKey(engine.db);
   const uncached: RequestHandler = (_request, response, next) => {
@@ -47,12 +47,12 @@ export const addNotificationRoutes = (router: Router, { engine, site, preconditi
     next();
   };
   const forEvent = (handler: ForEvent): RequestHandler => handler as unknown as RequestHandler;
-  addRoute(router, '/notifications', { get: [key, uncached, getFeed(engine)], post: [key, jsonBody, postNotification(engine, { site, preconditionOrigins })] });
-  addRoute(router, '/notifications/close', { post: [key, jsonBody, closeByKey(engine)] });
-  addRoute(router, '/notifications/:event_id', { get: [key, uncached, forEvent(getOne(engine))] });
-  addRoute(router, '/notifications/:event_id/history', { get: [key, uncached, forEvent(getHistory(engine))] });
-  addRoute(router, '/notifications/:event_id/explanation', { get: [key, uncached, forEvent(getExplanation(engine))] });
-  addRoute(router, '/notifications/:event_id/close', { post: [key, jsonBody, forEvent(closeById(engine))] });
-  addRoute(router, '/notifications/:event_id/pause', { post: [key, jsonBody, forEvent(pauseById(engine))] });
-  addRoute(router, '/notifications/:event_id/resume', { post: [key, jsonBody, forEvent(resumeById(engine))] });
+  addRoute(router, '/notifications', { get: [key('feed:read'), uncached, getFeed(engine)], post: [key('notifications:write'), jsonBody, postNotification(engine, { site, preconditionOrigins })] });
+  addRoute(router, '/notifications/close', { post: [key('notifications:act'), jsonBody, closeByKey(engine)] });
+  addRoute(router, '/notifications/:event_id', { get: [key('notifications:read'), uncached, forEvent(getOne(engine))] });
+  addRoute(router, '/notifications/:event_id/history', { get: [key('notifications:read'), uncached, forEvent(getHistory(engine))] });
+  addRoute(router, '/notifications/:event_id/explanation', { get: [key('notifications:read'), uncached, forEvent(getExplanation(engine))] });
+  addRoute(router, '/notifications/:event_id/close', { post: [key('notifications:act'), jsonBody, forEvent(closeById(engine))] });
+  addRoute(router, '/notifications/:event_id/pause', { post: [key('notifications:act'), jsonBody, forEvent(pauseById(engine))] });
+  addRoute(router, '/notifications/:event_id/resume', { post: [key('notifications:act'), jsonBody, forEvent(resumeById(engine))] });
 };

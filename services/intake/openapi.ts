@@ -58,16 +58,16 @@ const queryOf = ({ schema, cures, examples }: NonNullable<Operation['query']>): 
 
 /** What every call may come to, beside its own. */
 const commonProblems = ({ needsKey, group }: Operation): Record<number, readonly string[] | undefined> => ({
-  401: needsKey ? ['unauthorized'] : undefined, 500: ['internal_error'], 503: group === 'Tickets' || group === 'Notifications' ? ['database_away'] : undefined,
+  401: needsKey ? ['unauthorized'] : undefined, 403: needsKey ? ['insufficient_scope'] : undefined, 500: ['internal_error'], 503: group === 'Tickets' || group === 'Notifications' ? ['database_away'] : undefined,
 });
 
 const operationOf = (operation: Operation): Json => {
-  const { id, group, summary, description, needsKey, parameters = [], query, body, answers } = operation;
+  const { id, group, summary, description, needsKey, parameters = [], query, body, answers, scope } = operation;
   const problems = { ...commonProblems(operation), ...operation.problems };
   const requestSchema = body && jsonSchema(body.schema, { io: 'input', cures: body.cures });
   const content = body && { schema: requestSchema, example: body.example };
   return {
-    operationId: id, tags: [group], summary, ...(description === undefined ? {} : { description }), ...(needsKey ? { security: [{ apiKey: [] }] } : { security: [] }),
+    operationId: id, tags: [group], summary, ...(description === undefined ? {} : { description }), ...(needsKey ? { security: [{ apiKey: scope === undefined ? [] : [scope] }] } : { security: [] }),
     parameters: [...parameters.map(parameterOf), ...(query ? queryOf(query) : [])],
     ...(content ? { requestBody: { required: true, content: { ...(body.form === 'only' ? {} : { 'application/json': content }), ...(body.form ? { 'application/x-www-form-urlencoded': content } : {}) } } } : {}),
     ...(operation.binary ? { requestBody: { required: true, content: Object.fromEntries(operation.binary.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])) } } : {}),
@@ -95,7 +95,7 @@ export const openApiDocument = (operations: readonly Operation[], publicUrl: str
     tags: ['Tickets', 'Notifications', 'Operations', 'Pages'].map((name) => ({ name })),
     paths,
     components: {
-      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key (`tocsin key create`); it sees what belongs to its tenant.' } },
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key (`tocsin key create`); it sees what belongs to its tenant, and does what its scopes say.' } },
       schemas: { Problem: jsonSchema(problem, { io: 'output' }) },
     },
   };

@@ -1,4 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { networkOf } from '../../shared/http/client-network.ts';
 import { Problem } from './problem.ts';
 
 export interface TicketLimits {
@@ -13,9 +14,6 @@ export interface TicketLimits {
    */
   byPlayer: (player: string, address: string) => Promise<void>;
 }
-
-/** One household has one IPv6 network of 64 bits, and every address in it. */
-export const networkOf = (address: string): string => (address.includes(':') && !address.startsWith('::ffff:') ? address.split(':').slice(0, 4).join(':') : address);
 
 const count = async (limiter: RateLimiterMemory, key: string, what = 'tickets'): Promise<void> => {
   try {

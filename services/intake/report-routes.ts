@@ -7,13 +7,14 @@ import { openReport, sendReportCode } from '../../shared/delivery/report-links.t
 import type { ArtifactRecord } from '../../shared/ledger/artifacts.ts';
 import { noteReportAccess } from '../../shared/ledger/report-links.ts';
 import type { ReportVisit } from '../../shared/ledger/report-links.ts';
+import { networkOf } from '../../shared/http/client-network.ts';
 import { fingerprint } from '../../shared/security/fingerprint.ts';
 import { hashToken } from '../../shared/security/tokens.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
 import { wantsHtml } from './errors.ts';
 import type { Site } from './page.ts';
 import { Problem } from './problem.ts';
-import { createReportLimits, networkOf } from './rate-limits.ts';
+import { createReportLimits } from './rate-limits.ts';
 import { jsonOrFormBody } from './read-body.ts';
 import { reportPage } from './report-page.ts';
 import { addRoute } from './routes.ts';

@@ -35,7 +35,7 @@ Tocsin is ready (${((performance.now() - startedAt) / 1000).toFixed(1)} s).
 
   Support form    ${file.intake}/
   Sandbox inbox   ${file.sandbox}/            (what the providers received)
-  Dashboard       ${file.dashboard}/            (user ${file.operator.user}, password ${file.operator.password})
+  Dashboard       ${file.dashboard}/            (user ${file.operator.user}, password ${file.operator.password || 'as it was changed'})
 
 Post the form, then follow its notification:  npx tocsin watch EVENT_ID
 Stop with Ctrl-C.`);

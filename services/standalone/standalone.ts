@@ -14,6 +14,7 @@ import { readCoordinatorConfig, readTransportConfig } from '../../shared/config/
 import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadRoster } from '../../shared/content/roster.ts';
 import { loadTemplates } from '../../shared/content/template-file.ts';
+import { operatorAsTold } from '../../shared/delivery/operators.ts';
 import { openRuntime } from '../../shared/delivery/open-runtime.ts';
 import type { Runtime } from '../../shared/delivery/open-runtime.ts';
 import { findApiKey, insertApiKey } from '../../shared/ledger/api-keys.ts';
@@ -141,7 +142,7 @@ const startAll = async (env: Environment, config: StandaloneConfig, { say, close
   const services = await startServices(full, runtime, { engineConfig, dashboardConfig, closers });
   const file: StandaloneFile = {
     intake: services.intake.url, dashboard: services.dashboard.url, sandbox: sandbox.httpUrl, smtp: sandbox.smtpUrl, database: databaseUrl,
-    queue: runtime.queue.kind === 'redis' ? (config.redisUrl as string) : 'postgres', api_key: await apiKeyFor(runtime, config.dataDir), operator: dashboardConfig.operator,
+    queue: runtime.queue.kind === 'redis' ? (config.redisUrl as string) : 'postgres', api_key: await apiKeyFor(runtime, config.dataDir), operator: await operatorAsTold(runtime.engine, dashboardConfig.operator),
   };
   closers.add(() => removeStandaloneFile(config.dataDir));
   await writeStandaloneFile(config.dataDir, file);

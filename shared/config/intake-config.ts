@@ -30,11 +30,23 @@ export const readIntakeConfig = (env: Environment): IntakeConfig => {
   };
 };
 
-export interface DashboardConfig { host: string; port: number; operator: { user: string; password: string } }
+export interface DashboardConfig {
+  host: string;
+  port: number;
+  /** Who is made an administrator where there is no operator yet. */
+  operator: { user: string; password: string };
+  /** Whether it is reached over https, so that its cookies go nowhere else. */
+  secure?: boolean;
+  /** Number of proxies whose X-Forwarded-For is believed. */
+  trustProxy?: number;
+}
 
 /** Reads the dashboard's settings. @throws ConfigurationError where there is no password. */
 export const readDashboardConfig = (env: Environment): DashboardConfig => {
-  const read = readVariables({ ...env, OPERATOR_PASSWORD: env['OPERATOR_PASSWORD'] ?? '' }, ['HOST', 'DASHBOARD_PORT', 'OPERATOR_USER', 'OPERATOR_PASSWORD']);
+  const read = readVariables({ ...env, OPERATOR_PASSWORD: env['OPERATOR_PASSWORD'] ?? '' }, ['HOST', 'DASHBOARD_PORT', 'OPERATOR_USER', 'OPERATOR_PASSWORD', 'TOCSIN_DASHBOARD_URL', 'TOCSIN_TRUST_PROXY']);
   if (read.OPERATOR_PASSWORD === undefined) throw new Error('OPERATOR_PASSWORD is not set (see .env.example)');
-  return { host: read.HOST, port: read.DASHBOARD_PORT, operator: { user: read.OPERATOR_USER, password: read.OPERATOR_PASSWORD } };
+  return {
+    host: read.HOST, port: read.DASHBOARD_PORT, operator: { user: read.OPERATOR_USER, password: read.OPERATOR_PASSWORD },
+    secure: read.TOCSIN_DASHBOARD_URL?.startsWith('https:') ?? false, trustProxy: read.TOCSIN_TRUST_PROXY,
+  };
 };

@@ -5,8 +5,11 @@ import type { PublishedVersion } from '../content/published-check.ts';
 import { isError } from '../content/yaml-file.ts';
 import type { FileProblem } from '../content/yaml-file.ts';
 import type { Policy } from '../domain/policy.ts';
+import type { AuditActor } from '../ledger/audit-entries.ts';
+import { insertAudit } from '../ledger/audit-entries.ts';
 import { activateVersion, listPolicyVersions, listTemplateVersions } from '../ledger/activations.ts';
 import type { Database } from '../ledger/database.ts';
+import { inTransaction } from '../ledger/transaction.ts';
 import { publishOnly } from '../ledger/versions.ts';
 import type { Engine } from './engine.ts';
 import { sealReason } from './operator-reason.ts';
@@ -20,7 +23,7 @@ export const publishedVersions = async (db: Database): Promise<PublishedVersion[
   ...(await listTemplateVersions(db)).map(({ name, version, hash }) => ({ kind: 'template' as const, name, version, hash, activatedAt: null })),
 ];
 
-export interface ActivationRequest { purpose: string; version: number; reason: string; actor: string; /** The folders of policies and templates, read and checked. */ linted: Linted }
+export interface ActivationRequest { purpose: string; version: number; reason: string; actor: string; /** Who does it, for the trail. */ audit?: AuditActor; /** The folders of policies and templates, read and checked. */ linted: Linted }
 
 export type ActivationOutcome =
   | { kind: 'activated'; before: number | null }
@@ -55,8 +58,12 @@ export const activatePolicy = async (engine: Engine, request: ActivationRequest)
     return { kind: 'unknown', versions, purposes: [...new Set(all.map((one) => one.purpose))].sort() };
   }
   const before = records.find((one) => one.purpose === purpose && one.active)?.version ?? null;
-  const written = await activateVersion(engine.db, {
-    purpose, version, at: engine.now(), actor: request.actor, reason: sealReason(engine, activationContext(purpose), request.reason),
+  const { audit, actor } = request;
+  const reason = sealReason(engine, activationContext(purpose), request.reason);
+  const written = await inTransaction(engine.db, async (tx) => {
+    const activated = await activateVersion(tx, { purpose, version, at: engine.now(), actor, reason });
+    if (audit !== undefined) await insertAudit(tx, audit, [{ action: 'policy.activate', target: `${purpose}/${version}`, result: activated ? 'done' : 'unchanged', reason: reason.code }], engine.now());
+    return activated;
   });
   return written ? { kind: 'activated', before } : { kind: 'active', before: version };
 };

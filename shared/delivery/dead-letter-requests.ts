@@ -1,10 +1,13 @@
 import type { RetryOverrides, RetryRefusal } from '../domain/retry.ts';
 import type { AttemptKey } from '../domain/words.ts';
 import type { Resolution } from '../domain/work.ts';
+import type { AuditActor } from '../ledger/audit-entries.ts';
+import { insertAudit } from '../ledger/audit-entries.ts';
 import type { Handled, LeasedRequest } from '../ledger/dead-letter-requests.ts';
 import { leaseRequests, recordHandled, recordRequests } from '../ledger/dead-letter-requests.ts';
 import { isDatabaseAway } from '../ledger/database.ts';
 import { resolveDeadLetter } from '../ledger/dead-letters.ts';
+import { inTransaction } from '../ledger/transaction.ts';
 import { EVENTS } from '../telemetry/events.ts';
 import type { Engine } from './engine.ts';
 import { openReason, sealReason } from './operator-reason.ts';
@@ -17,6 +20,8 @@ export interface DeadLetterRequest {
   /** A code, or a sentence: that one is sealed and booked as `other`. */
   reason: string;
   overrides?: RetryOverrides;
+  /** Who asks, for the trail; an operator always is. */
+  audit?: AuditActor;
 }
 
 /**
@@ -26,9 +31,17 @@ export interface DeadLetterRequest {
 export const requestDeadLetters = async (engine: Engine, targets: readonly { id: bigint | string; eventId: string }[], request: DeadLetterRequest): Promise<string[]> => {
   const sealed = targets.map(({ id, eventId }) => ({ id: String(id), sealed: sealReason(engine, eventId, request.reason).sealed }));
   const { code } = sealReason(engine, '', request.reason);
-  return recordRequests(engine.db, sealed, {
-    action: request.action, actor: request.actor, reason: code, now: engine.now(),
+  const { audit, action } = request;
+  const asked = {
+    action, actor: request.actor, reason: code, now: engine.now(),
     evenIfDelivered: request.overrides?.evenIfDelivered ?? false, acceptDuplicate: request.overrides?.acceptDuplicate ?? false,
+  };
+  if (audit === undefined) return recordRequests(engine.db, sealed, asked);
+  return inTransaction(engine.db, async (tx) => {
+    const recorded = await recordRequests(tx, sealed, asked);
+    const events = sealed.map(({ id }) => ({ action: `dead_letter.${action}`, target: `dead-letter/${id}`, result: recorded.includes(id) ? 'asked' : 'unchanged', reason: code }));
+    await insertAudit(tx, audit, events, asked.now);
+    return recorded;
   });
 };
 

@@ -8,6 +8,9 @@ import type { Engine } from './engine.ts';
 /** The reasons for holding, resuming or retrying that the ledger names in clear text; whatever else is the caller's own text. */
 const OPERATOR_CODES: ReadonlySet<string> = new Set(['maintenance', 'incident', 'wrong_person', 'wrong_text', 'provider_trouble', 'duplicate', 'over', 'checked', 'requested', 'done', 'other']);
 
+/** The code under which a person's reason is booked. */
+export const reasonCodeOf = (reason: string): string => (OPERATOR_CODES.has(reason) ? reason : 'other');
+
 /** A person's reason as the ledger may keep it: a code stands there, a sentence is booked as `other` and sealed. */
 export const sealReason = ({ ring }: Pick<Engine, 'ring'>, eventId: string, reason: string): { code: string; sealed: Sealed | null } =>
   (OPERATOR_CODES.has(reason) ? { code: reason, sealed: null } : { code: 'other', sealed: seal(ring, JSON.stringify({ operator: reason }), `${eventId}/observation`) });

@@ -1,7 +1,12 @@
 import type { Channel } from '../domain/words.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { Eligibility } from '../domain/eligibility.ts';
+import type { AuditActor } from '../ledger/audit-entries.ts';
+import { insertAudit } from '../ledger/audit-entries.ts';
 import type { SenderPrints } from '../ledger/rows.ts';
+import type { NewSuppression } from '../ledger/suppressions.ts';
+import { insertSuppression, removeSuppressions } from '../ledger/suppressions.ts';
+import { inTransaction } from '../ledger/transaction.ts';
 import { normaliseEmail, normalisePhone } from '../content/address.ts';
 import { fingerprint } from '../security/fingerprint.ts';
 import type { KeyRing } from '../security/key-ring.ts';
@@ -54,11 +59,34 @@ export interface SuppressRequest {
   /** One of `SUPPRESSION_REASONS`. */
   reason: string;
   actor: string;
+  /** Who does it, for the trail. */
+  audit?: AuditActor;
 }
 
 /**
  * Suppresses a destination for every sender, by hand. From the moment this resolves no submission to it is started and no step
  * to it is claimed; a call that was already started goes on. False where it was suppressed already.
  */
-export const suppressDestination = (engine: Engine, { tenant, channel, address, reason, actor }: SuppressRequest): Promise<boolean> =>
-  engine.ledger.suppress({ tenant, channel, addressPrint: addressPrint(engine.ring, channel, address), senderPrint: null, reason, source: 'hand', at: engine.now(), actor });
+export const suppressDestination = async (engine: Engine, { tenant, channel, address, reason, actor, audit }: SuppressRequest): Promise<boolean> => {
+  const print = addressPrint(engine.ring, channel, address);
+  const one: NewSuppression = { tenant, channel, addressPrint: print, senderPrint: null, reason, source: 'hand', at: engine.now(), actor };
+  if (audit === undefined) return engine.ledger.suppress(one);
+  return inTransaction(engine.db, async (tx) => {
+    const added = await insertSuppression(tx, one);
+    await insertAudit(tx, audit, [{ action: 'suppression.add', target: targetOf(tenant, channel, print), result: added ? 'done' : 'unchanged', reason }], engine.now());
+    return added;
+  });
+};
+
+/** A destination as the trail names it: by the beginning of its print, as lists show it. */
+const targetOf = (tenant: string, channel: Channel, print: Uint8Array): string => `${tenant}/${channel}/${Buffer.from(print).toString('hex').slice(0, 12)}`;
+
+/** Takes back every suppression of a destination, whatever sender it is for; returns how many held. */
+export const allowDestination = async (engine: Engine, { tenant, channel, address, reason, actor, audit }: SuppressRequest & { audit: AuditActor }): Promise<number> => {
+  const print = addressPrint(engine.ring, channel, address);
+  return inTransaction(engine.db, async (tx) => {
+    const removed = await removeSuppressions(tx, { tenant, channel, addressPrint: print }, { at: engine.now(), actor, reason });
+    await insertAudit(tx, audit, [{ action: 'suppression.remove', target: targetOf(tenant, channel, print), result: removed > 0 ? 'done' : 'unchanged', reason }], engine.now());
+    return removed;
+  });
+};

@@ -2,6 +2,7 @@ import type { Policy } from '../domain/policy.ts';
 import type { Sealed } from '../security/sealing.ts';
 import type { Database, Statement } from './database.ts';
 import { toTimestamp } from './instants.ts';
+import type { Statements } from './transaction.ts';
 
 /** Who made a version the one that new notifications take, when, and why; `reason` is a code, and the box holds what was said beyond it. */
 export interface Activation { purpose: string; version: number; at: Date; actor: string; reason: string; keyId: string | null; box: Buffer | null }
@@ -21,7 +22,7 @@ const ACTIVATE: Statement = {
 };
 
 /** Makes a published version the one that new notifications of its purpose take. False where it is already. */
-export const activateVersion = async (db: Database, one: { purpose: string; version: number; at: number; actor: string; reason: { code: string; sealed: Sealed | null } }): Promise<boolean> => {
+export const activateVersion = async (db: Statements, one: { purpose: string; version: number; at: number; actor: string; reason: { code: string; sealed: Sealed | null } }): Promise<boolean> => {
   const { code, sealed } = one.reason;
   const rows = await db.query<{ id: string }>(ACTIVATE, [one.purpose, one.version, toTimestamp(one.at), one.actor, code, sealed?.keyId ?? null, sealed ? Buffer.from(sealed.box) : null]);
   return rows.length > 0;

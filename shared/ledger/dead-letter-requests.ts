@@ -1,5 +1,6 @@
 import type { Database, Statement } from './database.ts';
 import type { SealedBox } from './rows.ts';
+import type { Statements } from './transaction.ts';
 import { toHexBytes, toTimestamp } from './instants.ts';
 
 /** What an operator asks for: for which dead letters, why, and what he takes upon himself. */
@@ -22,7 +23,7 @@ const RECORD: Statement = {
 };
 
 /** Records one request for each of these dead letters; returns the ids of those that had none open and are open themselves. */
-export const recordRequests = async (db: Database, targets: readonly { id: string; sealed: SealedBox | null }[], request: NewRequest & { now: number }): Promise<string[]> => {
+export const recordRequests = async (db: Statements, targets: readonly { id: string; sealed: SealedBox | null }[], request: NewRequest & { now: number }): Promise<string[]> => {
   const rows = targets.map(({ id, sealed }) => ({ id, key_id: sealed?.keyId ?? null, box: sealed === null ? null : toHexBytes(sealed.box) }));
   const recorded = await db.query<{ id: string }>(RECORD, [
     JSON.stringify(rows), request.action, request.actor, request.reason, request.evenIfDelivered, request.acceptDuplicate, toTimestamp(request.now)]);

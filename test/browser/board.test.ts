@@ -4,6 +4,7 @@ import { startDashboard } from '../../services/dashboard/dashboard.ts';
 import type { RunningDashboard } from '../../services/dashboard/dashboard.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
 import { describeInBrowser, isTooWide, keepPicture, launchBrowser, openPage } from '../support/browser.ts';
+import { signInWith } from '../support/sign-in.ts';
 import { shippedPolicies, silentLog } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
@@ -37,7 +38,8 @@ describeInBrowser('an operator on the board', () => {
     await until(async () => (await onBoard()) === 1 && (await world.ask('SELECT 1 FROM dead_letter WHERE event_id = $1 AND projected', [eventId])).length === 1);
     await world.sandbox.setOutage('sms', 'off');
     const [{ id }] = await world.ask('SELECT id FROM dead_letter WHERE event_id = $1', [eventId]) as [{ id: string }];
-    const { context, page, complaints } = await openPage(browser, { width, scheme: width === 375 ? 'dark' : 'light', javaScript: true }, LOGIN);
+    const { context, page, complaints } = await openPage(browser, { width, scheme: width === 375 ? 'dark' : 'light', javaScript: true });
+    await signInWith(page, `${dashboard.url}/`, LOGIN);
 
     await page.goto(`${dashboard.url}/queues/queue/sms-dead-letter?status=failed`);
     await page.getByText('retries_exhausted').first().waitFor();

@@ -5,8 +5,10 @@ import type { RunningDashboard } from '../../services/dashboard/dashboard.ts';
 import { createRig } from '../intake/rig.ts';
 import type { Rig } from '../intake/rig.ts';
 import { describeInBrowser, isTooWide, keepPicture, launchBrowser, openPage, smallTargets } from '../support/browser.ts';
+import { signInWith } from '../support/sign-in.ts';
 
 const OPERATOR = { user: 'operator', password: 'correct:horse' };
+const LOGIN = { username: OPERATOR.user, password: OPERATOR.password };
 const LOOKS = [{ width: 375, scheme: 'dark' as const }, { width: 1280, scheme: 'light' as const }];
 
 describeInBrowser('templates in a browser', () => {
@@ -25,8 +27,8 @@ describeInBrowser('templates in a browser', () => {
   });
 
   test.each(LOOKS)('an email is shown in its own styles and may do nothing, without script, at $width px', async (look) => {
-    const { context, page, complaints } = await openPage(browser, { ...look, javaScript: false }, { username: OPERATOR.user, password: OPERATOR.password });
-    await page.goto(`${dashboard.url}/templates`);
+    const { context, page, complaints } = await openPage(browser, { ...look, javaScript: false });
+    await signInWith(page, `${dashboard.url}/templates`, LOGIN);
     expect(await isTooWide(page, look.width)).toBe(false);
     expect(await smallTargets(page)).toEqual([]);
     await page.click('a[href="/templates/game-support-urgent-email/1"]');
@@ -47,8 +49,8 @@ describeInBrowser('templates in a browser', () => {
   });
 
   test.each(LOOKS)('an SMS is shown with what it costs, at $width px', async (look) => {
-    const { context, page, complaints } = await openPage(browser, { ...look, javaScript: true }, { username: OPERATOR.user, password: OPERATOR.password });
-    await page.goto(`${dashboard.url}/templates/game-support-urgent-sms/1`);
+    const { context, page, complaints } = await openPage(browser, { ...look, javaScript: true });
+    await signInWith(page, `${dashboard.url}/templates/game-support-urgent-sms/1`, LOGIN);
     await page.fill('[name="v.category"]', '“locked out”');
     await page.click('button[type=submit]');
     expect(await page.textContent('main')).toMatch(/Tocsin URGENT: “locked out”.*2 segments, \d+ characters, UCS-2/s);

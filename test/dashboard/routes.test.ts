@@ -5,11 +5,12 @@ import type { Role } from '../../services/dashboard/board-rules.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { openQueueBackend } from '../../shared/queue/queue-backend.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
+import { makeOperator, signIn } from '../support/sign-in.ts';
+import type { Signed } from '../support/sign-in.ts';
 import { ask, aTicket, createRig, postJson } from '../intake/rig.ts';
 import type { Rig } from '../intake/rig.ts';
 
 const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
-const PASSWORD = 'correct:horse';
 
 interface Answers {
   route: string;
@@ -29,6 +30,11 @@ const TABLE: readonly Answers[] = [
   { route: 'GET /metrics', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /dashboard.css', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /dashboard.js', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /login', anonymous: 200, viewer: 303, operator: 303, admin: 303, elsewhere: 303 },
+  { route: 'POST /login', anonymous: 403, viewer: 403, operator: 403, admin: 403, elsewhere: 403, body: 'name=operator&password=correct:horse' },
+  { route: 'GET /account', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'POST /logout', anonymous: 401, viewer: 303, operator: 303, admin: 303, elsewhere: 403, body: '' },
+  { route: 'GET /audit', anonymous: 401, viewer: 403, operator: 403, admin: 200, elsewhere: 403 },
   { route: 'GET /', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /at-risk', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /at-risk/view', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
@@ -42,34 +48,48 @@ const TABLE: readonly Answers[] = [
   { route: 'GET /templates/:name/:version/html', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /reason', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'POST /reason', anonymous: 401, viewer: 403, operator: 303, admin: 303, elsewhere: 403, body: 'reason=checked' },
+  { route: 'GET /notifications/:event_id/act', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'POST /notifications/:event_id/pause', anonymous: 401, viewer: 403, operator: 303, admin: 303, elsewhere: 403, body: 'reason=checked' },
+  { route: 'POST /notifications/:event_id/resume', anonymous: 401, viewer: 403, operator: 303, admin: 303, elsewhere: 403, body: 'reason=checked' },
+  { route: 'POST /notifications/:event_id/close', anonymous: 401, viewer: 403, operator: 303, admin: 303, elsewhere: 403, body: 'reason=taken' },
 ];
 
 let rig: Rig;
 let queue: QueueBackend;
 let eventId: string;
-const dashboards = new Map<Role, RunningDashboard>();
+let dashboard: RunningDashboard;
+const signed = new Map<Role, Signed>();
 
-const settingsFor = (role: Role): DashboardSettings =>
-  ({ engine: rig.engine, queue, log: rig.log, roleOf: () => role, config: { host: '127.0.0.1', port: 0, operator: { user: role, password: PASSWORD } } });
+const settings = (): DashboardSettings => ({ engine: rig.engine, queue, log: rig.log, config: { host: '127.0.0.1', port: 0, operator: { user: 'first', password: 'not-used-here' } } });
 
 beforeAll(async () => {
   rig = await createRig();
   await migrateQueueSchema(rig.database.url, 'tocsin_app');
   queue = openQueueBackend({ databaseUrl: rig.database.url, roleName: 'tocsin_app', onError: () => undefined });
   eventId = String((await postJson(`${(await rig.start()).url}/tickets`, aTicket({ message: 'a word of the player' }))).body.event_id);
-  for (const role of ROLES) dashboards.set(role, await startDashboard(settingsFor(role)));
+  for (const role of ROLES) await makeOperator(rig.engine, role, role);
+  dashboard = await startDashboard(settings());
 });
 afterAll(async () => {
-  for (const dashboard of dashboards.values()) await dashboard.close();
+  await dashboard.close();
   await queue.close();
   await rig.close();
 });
 
+/** The session of that role; another one where the last was ended. */
+const session = async (role: Role): Promise<Signed> => {
+  const open = signed.get(role);
+  if (open && (await ask(`${dashboard.url}/account`, { headers: { Cookie: open.cookie } })).status === 200) return open;
+  const fresh = await signIn(dashboard.url, role);
+  signed.set(role, fresh);
+  return fresh;
+};
+
 const call = async (role: Role, how: { method: string; path: string; headers?: Record<string, string>; body?: string | undefined; login?: boolean }) => {
   const { method, path, headers = {}, body, login = true } = how;
-  return ask(`${dashboards.get(role)?.url}${path.replace(':event_id', eventId).replace(':name', 'game-support-urgent-email').replace(':version', '1')}`, {
+  return ask(`${dashboard.url}${path.replace(':event_id', eventId).replace(':name', 'game-support-urgent-email').replace(':version', '1')}`, {
     method, redirect: 'manual',
-    headers: { ...(login ? { Authorization: `Basic ${Buffer.from(`${role}:${PASSWORD}`).toString('base64')}` } : {}), ...(body === undefined ? {} : { 'Content-Type': 'application/x-www-form-urlencoded' }), ...headers },
+    headers: { ...(login ? (await session(role)).headers : {}), ...(body === undefined ? {} : { 'Content-Type': 'application/x-www-form-urlencoded' }), ...headers },
     ...(body === undefined ? {} : { body }),
   });
 };
@@ -78,7 +98,7 @@ interface Layer { route?: { path: string; methods: Record<string, boolean> } }
 
 describe('every route of the dashboard', () => {
   it('stands in this table', () => {
-    const { stack } = createDashboard(settingsFor('viewer')).router as unknown as { stack: Layer[] };
+    const { stack } = createDashboard(settings()).router as unknown as { stack: Layer[] };
     const routes = stack.flatMap(({ route }) => (route ? Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${route.path}`) : []));
     expect(routes.sort()).toEqual(TABLE.map(({ route }) => route).sort());
   });

@@ -21,10 +21,10 @@ export const launchBrowser = (): Promise<Browser> => chromium.launch({
 
 export interface Look { width: number; scheme: 'light' | 'dark'; javaScript: boolean }
 
-/** A page that collects what the console complains of. */
+/** A page that collects what the console complains of. With credentials it reads the dashboard as a program does; `signInWith` signs in as a person. */
 export const openPage = async (browser: Browser, look: Look, credentials?: { username: string; password: string }): Promise<{ context: BrowserContext; page: Page; complaints: string[] }> => {
   const context = await browser.newContext({
-    viewport: { width: look.width, height: 900 }, colorScheme: look.scheme, javaScriptEnabled: look.javaScript, ...(credentials ? { httpCredentials: credentials } : {}),
+    viewport: { width: look.width, height: 900 }, colorScheme: look.scheme, javaScriptEnabled: look.javaScript, ...(credentials ? { extraHTTPHeaders: { Authorization: `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}` } } : {}),
   });
   const page = await context.newPage();
   const complaints: string[] = [];
