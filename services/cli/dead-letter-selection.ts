@@ -1,3 +1,4 @@
+import { offsetAt } from '../../shared/content/time-zones.ts';
 import { eligibilityOf } from '../../shared/delivery/suppression.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { retryRefusal } from '../../shared/domain/retry.ts';
@@ -60,5 +61,5 @@ export const readAll = async (engine: Engine, filter: DeadLetterFilter): Promise
 export const foreseen = async (engine: Engine, rows: readonly DeadLetterRecord[], overrides: RetryOverrides = {}): Promise<(string | null)[]> =>
   Promise.all(rows.map(async (row) => {
     const loaded = await engine.load(row.eventId);
-    return loaded === null ? 'no_such_attempt' : retryRefusal(loaded.state, row.attemptKey, engine.now(), { ...overrides, eligibility: eligibilityOf(engine, loaded) });
+    return loaded === null ? 'no_such_attempt' : retryRefusal(loaded.state, row.attemptKey, engine.now(), { ...overrides, eligibility: eligibilityOf(engine, loaded), offsetAt });
   }));

@@ -4,7 +4,12 @@ import type { SenderPrints } from '../ledger/rows.ts';
 import { normaliseEmail, normalisePhone } from '../content/address.ts';
 import { fingerprint } from '../security/fingerprint.ts';
 import type { KeyRing } from '../security/key-ring.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { SealedBox } from '../ledger/rows.ts';
+import type { ThrottleAt } from '../ledger/throttles.ts';
 import type { Engine } from './engine.ts';
+import type { Addresses } from './payload.ts';
+import { openPart } from './payload.ts';
 
 /**
  * The print by which a destination is found; the same as the recipient's row has. The address must be normalised. Case is left out: mail
@@ -25,9 +30,31 @@ export const senderPrints = (ring: KeyRing, sender: Record<Channel, string>): Se
 const bars = (entry: string, channel: Channel, ours: string | null): boolean =>
   entry === `${channel}:` || (entry.startsWith(`${channel}:`) && (ours === null || entry === `${channel}:${ours}`));
 
-/** What bars a channel, from what was loaded together with the state. */
-export const eligibilityOf = (engine: Pick<Engine, 'senderPrints'>, loaded: { suppressed: readonly string[] }): Eligibility => (channel) =>
-  (loaded.suppressed.some((entry) => bars(entry, channel, engine.senderPrints[channel])) ? 'suppressed' : null);
+/** What a channel rests on: the bases that the recipient has given and the policy accepts. Null where that is not known (any more). */
+export type BasesOf = (channel: Channel) => readonly string[] | null;
+
+const sealedBases = ({ ring }: Pick<Engine, 'ring'>, { eventId, recipient }: { eventId: string; recipient: SealedBox | null }): BasesOf => (channel) =>
+  (recipient === null ? null : openPart<Addresses>(ring, eventId, 'recipient', recipient).bases?.[channel] ?? null);
+
+/** Whether nothing is left of what a channel rests on; what is not known counts as taken back. */
+const isWithdrawn = (entries: readonly string[], channel: Channel, basesOf: BasesOf): boolean => {
+  const taken = entries.filter((entry) => entry.startsWith(`${channel}!`)).map((entry) => entry.slice(channel.length + 1));
+  return taken.length > 0 && (taken.includes('') || (basesOf(channel) ?? []).every((basis) => taken.includes(basis)));
+};
+
+interface Barring { eventId: string; recipient: SealedBox | null; suppressed: readonly string[] }
+
+/** What bars a channel, from what was loaded together with the state; `bases` where they need not be looked up in the sealed recipient. */
+export const eligibilityOf = (engine: Pick<Engine, 'senderPrints' | 'ring'>, loaded: Barring, bases: BasesOf = sealedBases(engine, loaded)): Eligibility => (channel, begun) => {
+  if (loaded.suppressed.length === 0) return null;
+  if (loaded.suppressed.some((entry) => bars(entry, channel, engine.senderPrints[channel]))) return 'suppressed';
+  if (isWithdrawn(loaded.suppressed, channel, bases)) return 'consent_withdrawn';
+  return begun !== true && loaded.suppressed.includes(`${channel}~`) ? 'throttled' : null;
+};
+
+/** What the steps of a policy are throttled by at an instant. */
+export const throttlesAt = (policy: Policy, now: number): ThrottleAt[] =>
+  policy.steps.flatMap(({ channel, throttle }) => (throttle ? [{ channel, most: throttle.most, sinceAt: now - throttle.withinMs }] : []));
 
 /** An address of that channel in the one form that is stored and compared; null where it is none. */
 export const normaliseAddress = (channel: Channel, text: string): string | null => (channel === 'sms' ? normalisePhone(text) : normaliseEmail(text));

@@ -4,7 +4,7 @@ import { LOADED_COLUMNS, LOADED_JOINS, toLoaded } from './load.ts';
 import { toTimestamp } from './instants.ts';
 
 const DUE: Statement = {
-  name: 'tocsin_due_decisions_v3',
+  name: 'tocsin_due_decisions_v4',
   text: `SELECT ${LOADED_COLUMNS} FROM (
            SELECT event_id, state, head_hash, decide_at FROM notification_state WHERE decide_at <= $1::timestamptz ORDER BY decide_at LIMIT $2) s
          ${LOADED_JOINS} ORDER BY s.decide_at`,
