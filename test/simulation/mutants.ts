@@ -26,6 +26,10 @@ const FOCUS: Readonly<Record<string, FocusName>> = {
   'answer-stands-for-good': 'asked-origins',
   'no-read-as-yes': 'asked-origins',
   'an-error-never-holds': 'asked-origins',
+  'quiet-hours-at-planning-only': 'quiet-hours',
+  'deadline-from-planning': 'quiet-hours',
+  'withdrawal-not-in-the-append': 'withdrawals',
+  'throttle-not-in-the-append': 'floods',
 };
 
 const DELIVERY = 'shared/delivery';
@@ -37,6 +41,8 @@ const UNKNOWN: [string, string] = [
   'return attempt.state === \'submitting\' ? outcomeUnknown(work, attempt, result.reason) : late(work, attempt, result);', '',
 ];
 
+const IS_WITHDRAWN = 'if (isWithdrawn(n, append)) return false;';
+const IS_THROTTLED = 'if (isThrottled(n, append)) return false;';
 const IS_BARRED = 'if (isBarred(n, append)) return false;';
 
 /**
@@ -130,6 +136,10 @@ export const MUTANTS: readonly Mutant[] = [
   one(41, 'answer-stands-for-good', `${DOMAIN}/precondition.ts`, ['validUntil !== null && now < validUntil;', 'validUntil !== null && now > 0;']),
   one(42, 'no-read-as-yes', `${DELIVERY}/origin-desk.ts`, ['answer: answer.kind satisfies PreconditionAnswer', "answer: answer.kind === 'not_needed' ? 'needed' : answer.kind"]),
   one(43, 'an-error-never-holds', `${DOMAIN}/precondition.ts`, ["(precondition.answer === 'error' && precondition.onError === 'hold' ? precondition.validUntil : null);", 'null;']),
+  one(44, 'quiet-hours-at-planning-only', `${DOMAIN}/eligibility.ts`, ['else if (work.state.quietHours?.[attempt.channel]) heedQuietHours(work, attempt);', '']),
+  one(45, 'deadline-from-planning', `${DOMAIN}/plan-attempt.ts`, ['laterSteps(work, index) : [], startsAt, work.state.expiresAt)', 'laterSteps(work, index) : [], now, work.state.expiresAt)']),
+  one(46, 'withdrawal-not-in-the-append', TWIN, [IS_WITHDRAWN, '']),
+  one(47, 'throttle-not-in-the-append', TWIN, [IS_THROTTLED, '']),
 ];
 
 /** The focus under which a mistake is looked for; none for most. */
