@@ -180,8 +180,8 @@ export const gather = (appends: readonly Append[]): Record<string, unknown> => (
  * Returns the event ids that won. One bad row fails the whole statement: the caller then tries each alone.
  */
 export const appendGroup = async (db: Database, appends: readonly Append[]): Promise<Set<string>> => {
-  const counts = appends.some(({ rows: { starts } }) => starts.some((start) => start['most'] !== undefined));
-  const rows = await db.query<{ event_id: string }>(counts ? APPEND_COUNTED : APPEND, [JSON.stringify(gather(appends)), idsOf(appends)]);
+  const statement = appends.some(({ rows: { starts } }) => starts.some((start) => start['most'] !== undefined)) ? APPEND_COUNTED : APPEND;
+  const rows = await db.query<{ event_id: string }>(statement, [JSON.stringify(gather(appends)), idsOf(appends)]);
   return new Set(rows.map((row) => row.event_id));
 };
 
