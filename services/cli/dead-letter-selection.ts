@@ -1,3 +1,4 @@
+import { offsetAt } from '../../shared/content/time-zones.ts';
 import { eligibilityOf, sendersFor } from '../../shared/delivery/suppression.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { retryRefusal } from '../../shared/domain/retry.ts';
@@ -54,5 +55,5 @@ export const foreseen = async (engine: Engine, rows: readonly DeadLetterRecord[]
     const loaded = await engine.load(row.eventId);
     if (loaded === null) return 'no_such_attempt';
     const { policy } = await engine.versions.bind(loaded.state.purpose, loaded.state.policyVersion);
-    return retryRefusal(loaded.state, row.attemptKey, engine.now(), { ...overrides, eligibility: eligibilityOf(sendersFor(engine, policy), loaded) });
+    return retryRefusal(loaded.state, row.attemptKey, engine.now(), { ...overrides, eligibility: eligibilityOf(sendersFor(engine, policy), loaded), offsetAt });
   }));

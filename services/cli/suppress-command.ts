@@ -22,13 +22,14 @@ const why = {
   actor: { value: 'A', help: 'who does it: a name or role, as the list will say (default: cli)' },
 };
 
-const channelOf = (text: string): Channel => {
+/** @throws UsageError where it is none. */
+export const channelOf = (text: string): Channel => {
   if (text !== 'sms' && text !== 'email') throw new UsageError('--channel must be sms or email', '--channel');
   return text;
 };
 
-/** Never repeats what was given: an error is no place for an address. */
-const addressOf = (channel: Channel, text: string): string => {
+/** @throws UsageError, which never repeats what was given: an error is no place for an address. */
+export const addressOf = (channel: Channel, text: string): string => {
   const address = normaliseAddress(channel, text);
   if (address === null) throw new UsageError(channel === 'sms' ? '--address must be a phone number with + and country code, e.g. +12025550101' : '--address must be an email address, e.g. ada@example.com', '--address');
   return address;
@@ -44,12 +45,14 @@ const requestOf = (input: Input) => {
   return { tenant: tenantOf(input), channel, address, reason, actor: actorOf(input), audit: auditOf(input) };
 };
 
-const refuseUnknownTenant = async ({ db }: Engine, tenant: string): Promise<void> => {
+/** @throws Refusal where nobody has that tenant. */
+export const refuseUnknownTenant = async ({ db }: Engine, tenant: string): Promise<void> => {
   if (tenant === 'default' || await isKnownTenant(db, tenant)) return;
   throw new Refusal(`no tenant is called ${tenant}: it has neither an API key nor a notification`, { code: 'unknown_tenant', field: '--tenant', cure: 'see `npx tocsin key list` for the tenants there are' });
 };
 
-const short = (print: Uint8Array): string => Buffer.from(print).toString('hex').slice(0, 12);
+/** A fingerprint as people see it. */
+export const short = (print: Uint8Array): string => Buffer.from(print).toString('hex').slice(0, 12);
 
 export const suppressAddCommand: Command = {
   name: 'suppress add',

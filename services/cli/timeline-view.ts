@@ -11,7 +11,7 @@ import type { Entry } from './ledger-session.ts';
 export const MARKS = {
   P: 'planned', Q: 'queued', R: 'queued again', S: 'submission started', A: 'taken by the provider', W: 'not processed, tried again', o: 'status read',
   e: 'status read failed', '?': 'outcome unknown', L: 'one more look', '|': 'decision deadline', F: 'claimed as fallback', D: 'delivered', X: 'failed', C: 'cancelled',
-  E: 'expired', w: 'waits for its provider', U: 'delivery corrected', s: 'in shadow, not sent', N: 'accepted', H: 'paused', Z: 'resumed', O: 'retried by an operator', K: 'closed', '.': 'settled',
+  E: 'expired', w: 'waits for its provider', z: 'waits for the end of quiet hours', U: 'delivery corrected', s: 'in shadow, not sent', N: 'accepted', H: 'paused', Z: 'resumed', O: 'retried by an operator', K: 'closed', '.': 'settled',
 } as const;
 export type Mark = keyof typeof MARKS;
 
@@ -35,7 +35,7 @@ export interface TimelineView {
 
 const MARK_OF: Record<string, Mark> = {
   NotificationAccepted: 'N', PolicyRejected: 'X', StepSkipped: 'C', FallbackClaimed: 'F', AttemptPlanned: 'P', AttemptRenderFailed: 'X', AttemptQueued: 'Q',
-  AttemptRequeued: 'R', AttemptHeld: 'w', AttemptReleased: 'R', AttemptCancelled: 'C', AttemptExpired: 'E', AttemptDeadLettered: 'X', AttemptShadowed: 's', SubmissionStarted: 'S', SubmissionAccepted: 'A',
+  AttemptRequeued: 'R', AttemptHeld: 'w', AttemptReleased: 'R', AttemptPostponed: 'z', AttemptCancelled: 'C', AttemptExpired: 'E', AttemptDeadLettered: 'X', AttemptShadowed: 's', SubmissionStarted: 'S', SubmissionAccepted: 'A',
   SubmissionDeferred: 'W', SubmissionAbandoned: 'W', SubmissionOutcomeUnknown: '?', AttemptAdopted: 'A', StatusObserved: 'o', StatusReadFailed: 'e',
   ResubmissionPlanned: 'R', ResubmissionWithdrawn: '?', DeliveryCorrected: 'U', OperatorRetried: 'O', NotificationPaused: 'H', NotificationResumed: 'Z',
   LookRequested: 'L', AttemptDelivered: 'D', AttemptUndelivered: 'X', AttemptRejected: 'X', AttemptSuppressed: 'X', NotificationClosed: 'K',

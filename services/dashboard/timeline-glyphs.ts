@@ -15,6 +15,7 @@ export const GLYPHS = {
   queued: { words: 'queued', tone: 'soft', shape: '<rect x="-5" y="-5" width="10" height="10" class="f"/>' },
   requeued: { words: 'queued again', tone: 'soft', shape: '<rect x="-6" y="-3" width="8" height="8" class="h"/><rect x="-2" y="-6" width="8" height="8" class="f"/>' },
   waiting: { words: 'waits for its provider', tone: 'open', shape: '<rect x="-6" y="-6" width="12" height="12" class="h"/><path d="M-2-3V3M2-3V3" class="l"/>' },
+  silent: { words: 'waits for the end of quiet hours', tone: 'open', shape: '<path d="M2-6A6 6 0 1 0 6 3A5 5 0 0 1 2-6Z" class="f"/>' },
   started: { words: 'submission started', tone: 'plain', shape: '<path d="M-5-6L6.5 0L-5 6Z" class="f"/>' },
   taken: { words: 'taken by the provider', tone: 'plain', shape: '<circle r="6" class="h"/><path d="M-3 .2L-.8 2.6L3.2-2.4" class="l"/>' },
   again: { words: 'not processed, tried again', tone: 'open', shape: '<path d="M-5-6L6.5 0L-5 6Z" class="h"/>' },
@@ -52,7 +53,7 @@ export type GlyphName = keyof typeof GLYPHS;
 export const GLYPH_OF: Record<TransitionKind, GlyphName> = {
   NotificationAccepted: 'accepted', PolicyRejected: 'refused', StepSkipped: 'skipped', FallbackClaimed: 'claimed', AttemptPlanned: 'planned',
   AttemptRenderFailed: 'failed', AttemptQueued: 'queued', AttemptRequeued: 'requeued', AttemptCancelled: 'cancelled', AttemptExpired: 'expired',
-  AttemptShadowed: 'shadowed', AttemptDeadLettered: 'dead_letter', AttemptHeld: 'waiting', AttemptReleased: 'requeued', SubmissionStarted: 'started', SubmissionAccepted: 'taken',
+  AttemptShadowed: 'shadowed', AttemptDeadLettered: 'dead_letter', AttemptHeld: 'waiting', AttemptReleased: 'requeued', AttemptPostponed: 'silent', SubmissionStarted: 'started', SubmissionAccepted: 'taken',
   SubmissionDeferred: 'again', SubmissionAbandoned: 'again', SubmissionOutcomeUnknown: 'unknown', ResubmissionPlanned: 'resubmitted',
   ResubmissionWithdrawn: 'withdrawn', AttemptAdopted: 'adopted', StatusObserved: 'read', StatusReadFailed: 'read_failed', LookRequested: 'look',
   AttemptDelivered: 'delivered', AttemptUndelivered: 'failed', AttemptRejected: 'failed', AttemptSuppressed: 'failed', DeliveryCorrected: 'corrected',

@@ -36,6 +36,8 @@ const stepSchema = z.strictObject({
   on_precondition_error: z.enum(['send', 'hold']).optional(),
   shadow: z.boolean().default(false),
   attach_up_to_bytes: z.int().min(1).max(100_000_000).optional(),
+  throttle: z.strictObject({ most: z.int().min(1).max(1_000), within: durationField }).optional()
+    .describe('No more than so many of this purpose to one destination within that time; what comes beyond is skipped, and the next step starts'),
 });
 
 /** A policy file; its JSON schema is published under `docs/schemas`. */
@@ -85,6 +87,7 @@ const stepOf = (step: PolicySource['steps'][number]): PolicyStep => ({
   ...(step.precondition ? { precondition: step.on_precondition_error ?? 'send' } : {}),
   ...(step.shadow ? { shadow: true } : {}),
   ...(step.attach_up_to_bytes === undefined ? {} : { attachUpToBytes: step.attach_up_to_bytes }),
+  ...(step.throttle === undefined ? {} : { throttle: { most: step.throttle.most, withinMs: step.throttle.within } }),
 });
 
 const policyOf = (purpose: string, version: number, source: PolicySource): Policy => ({

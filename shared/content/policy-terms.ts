@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Policy } from '../domain/policy.ts';
-import { quietHoursField } from './quiet-hours.ts';
+import { quietHoursField, quietHoursOf } from './quiet-hours.ts';
 
 const channel = z.enum(['sms', 'email']);
 const variableName = z.string().regex(/^[a-z][a-z0-9_]*$/, 'a variable is named in lower case with underscores');
@@ -29,7 +29,7 @@ interface TermsSource { regions: z.output<typeof regionsField>; supplies?: strin
 /** The terms of a policy. What a file leaves out stays out, so that the content of versions published before does not change. */
 export const termsOf = ({ regions, supplies, secrets }: TermsSource): Terms => ({
   regions: Object.fromEntries(Object.entries(regions).map(([region, { consent, quiet_hours: quietHours }]) => [
-    region, { consent, ...(quietHours === undefined ? {} : { quietHours: Object.fromEntries(Object.entries(quietHours).map(([name, { from, to, time_zone: timeZone }]) => [name, { from, to, timeZone }])) }) },
+    region, { consent, ...(quietHours === undefined ? {} : { quietHours: Object.fromEntries(Object.entries(quietHours).map(([name, hours]) => [name, quietHoursOf(hours)])) }) },
   ])),
   ...(supplies === undefined ? {} : { supplies }),
   ...(secrets === undefined ? {} : { secretChannels: secrets }),

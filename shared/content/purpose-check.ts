@@ -53,8 +53,9 @@ const checkSenders = ({ policy, at }: ReadPolicy, senders: Senders | null): File
     at(['regions', region], `needs a registered sender for ${channel}, and senders.yaml has none; register one and add it there, or drop the region`, 'sender_unregistered'))));
 
 /** A rule that is written down and not obeyed must not look obeyed. */
-const checkQuietHours = ({ policy, at }: ReadPolicy): FileProblem[] => Object.entries(policy.regions).flatMap(([region, { quietHours }]) => (quietHours === undefined ? []
-  : [{ ...at(['regions', region, 'quiet_hours'], 'are checked and kept with the version, but delivery does not obey them yet; where the law wants silence, leave the channel out of the policy', 'quiet_hours_not_obeyed'), level: 'warning' as const }]));
+const checkQuietHours = ({ policy, at }: ReadPolicy): FileProblem[] => Object.entries(policy.regions).flatMap(([region, { quietHours }]) => Object.entries(quietHours ?? {})
+  .filter(([, { timeZone, ifUnknown, except }]) => timeZone === 'recipient' && ifUnknown === undefined && except?.includes(policy.urgency) !== true)
+  .map(([channel]) => ({ ...at(['regions', region, 'quiet_hours', channel], `go by the recipient's time zone, and name none to go by where it is not known: ${channel} is never used then; add if_unknown with the zones of ${region}`, 'no_zone_to_go_by'), level: 'warning' as const })));
 
 /** Variables that some template needs and whoever hands over a notification does not give. */
 const checkSupplies = ({ policy, at }: ReadPolicy, templates: readonly ReadTemplate[]): FileProblem[] => (policy.supplies === undefined ? [] : templates.flatMap(({ template }) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Channel } from '../domain/words.ts';
 import { normaliseEmail, normalisePhone } from './address.ts';
-import { isTimeZone } from './quiet-hours.ts';
+import { isTimeZone } from './time-zones.ts';
 import { FileProblemsError, readFrom, readYamlFile } from './yaml-file.ts';
 import type { FileProblem } from './yaml-file.ts';
 

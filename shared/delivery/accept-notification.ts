@@ -1,5 +1,6 @@
 import type { Channel, EventId } from '../domain/words.ts';
 import { attemptKeyOf } from '../domain/words.ts';
+import { isTimeZone, offsetAt } from '../content/time-zones.ts';
 import { findRenderProblem } from '../content/render-attempt.ts';
 import type { CarriedArtifact } from '../content/render-attempt.ts';
 import type { ReasonCode } from '../domain/reasons.ts';
@@ -25,7 +26,7 @@ import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
 import { logDecision } from './log-decision.ts';
 import { passOnQuestion } from './pass-on-question.ts';
-import { addressPrint, eligibilityOf, sendersFor } from './suppression.ts';
+import { addressPrint, eligibilityOf, sendersFor, throttlesAt } from './suppression.ts';
 
 /** A consent or lawful basis under which a channel may be used, and where its record is kept. */
 export interface ConsentReference { channel: Channel; basis: string; reference: string }
@@ -77,14 +78,20 @@ export type AcceptOutcome =
   /** A message of one of the steps cannot be rendered from these variables; `problem` names places, never a value. */
   | { kind: 'not_renderable'; template: string; problem: string };
 
-const barredChannels = (request: AcceptRequest, bound: BoundVersions): Partial<Record<Channel, ReasonCode>> => {
+/** Per channel, the given bases that the policy accepts for it; all of them where it has no rule. */
+const basesOf = ({ recipient }: AcceptRequest, { policy }: BoundVersions): Partial<Record<Channel, string[]>> => {
+  const rules = policy.regions[recipient.region]?.consent ?? {};
+  return Object.fromEntries(policy.steps.map(({ channel }) => [
+    channel, recipient.consent.filter((one) => one.channel === channel && (rules[channel]?.includes(one.basis) ?? true)).map(({ basis }) => basis),
+  ]));
+};
+
+const barredChannels = (request: AcceptRequest, bound: BoundVersions, bases: Partial<Record<Channel, string[]>>): Partial<Record<Channel, ReasonCode>> => {
   const barred: Partial<Record<Channel, ReasonCode>> = {};
   const rules = bound.policy.regions[request.recipient.region]?.consent ?? {};
   for (const { channel } of bound.policy.steps) {
-    const bases = rules[channel];
-    const consented = bases === undefined || request.recipient.consent.some((one) => one.channel === channel && bases.includes(one.basis));
     if (request.recipient[channel] === null) barred[channel] = 'no_address';
-    else if (!consented) barred[channel] = 'no_consent';
+    else if (rules[channel] !== undefined && bases[channel]?.length === 0) barred[channel] = 'no_consent';
   }
   return barred;
 };
@@ -125,7 +132,9 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   const secrets = Object.keys(secret).length === 0 ? null : sealPart(engine.ring, eventId, 'secrets', { values: secret, salt: engine.mint.salt() } satisfies Secrets);
   const rule = request.preconditionUrl ? preconditionRule(policy) : null;
   const precondition = rule === null ? null : sealPart(engine.ring, eventId, 'precondition', { url: request.preconditionUrl });
-  const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', { ...addresses, sender: engine.sender } satisfies Addresses);
+  const bases = basesOf(request, bound);
+  const throttles = throttlesAt(policy, now);
+  const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', { ...addresses, sender: engine.sender, bases } satisfies Addresses);
   const templateVersions = policy.steps.map((step, index) => ({ step: index, template: step.template, version: step.templateVersion }));
   // Only a basis that the policy itself names stands in clear: any other counts for nothing, and is the caller's own text.
   const namedBases = new Set(Object.values(policy.regions).flatMap((region) => Object.values(region.consent).flat()));
@@ -142,14 +151,15 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   const decision = decide(
     {
       kind: 'accept', intent: {
-        region: recipient.region, requestedAt: now, expiresAt: request.expiresAt, barred: barredChannels(request, bound), recipientCommitment: commitment,
+        region: recipient.region, requestedAt: now, expiresAt: request.expiresAt, barred: barredChannels(request, bound, bases), recipientCommitment: commitment,
+        timeZone: recipient.timeZone !== null && isTimeZone(recipient.timeZone) ? recipient.timeZone : null,
         payloadParts: [...(secrets ? ['secrets'] as const : []), 'variables', 'addresses', ...(precondition ? ['precondition'] as const : [])],
         ...(rule === null ? {} : { onPreconditionError: rule }),
       },
     },
     loaded.state,
     {
-      now, random: engine.random, policy, carriers: engine.carriers, eligibility: eligibilityOf(sendersFor(engine, policy), loaded),
+      now, random: engine.random, policy, carriers: engine.carriers, eligibility: eligibilityOf(sendersFor(engine, policy), loaded, (channel) => bases[channel] ?? null), offsetAt,
       render: (planned) => {
         const rendered = renderFor(engine, loaded, bound, planned);
         renderedSteps.set(policy.steps.indexOf(planned.step), rendered.ok ? null : rendered.problem);
@@ -162,7 +172,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     tenant: request.tenant, idempotencyKey: request.idempotencyKey, requestFingerprint, purpose: policy.purpose, policyVersion: policy.version,
     templateVersions, region: recipient.region, locale: recipient.locale, urgency: policy.urgency, classification: policy.classification,
     requestedAt: now, expiresAt, retentionUntil: now + policy.retentionMs, recipientCommitment: commitment, consentReferences,
-    artifactReferences: request.artifacts, requestId: request.requestId, intent, intentHash, variables, secrets, precondition, presumed: suppressed,
+    artifactReferences: request.artifacts, requestId: request.requestId, intent, intentHash, variables, secrets, precondition, presumed: suppressed, ...(throttles.length > 0 ? { throttles } : {}),
     recipient: { ...sealedRecipient, referencePrint: fingerprint(engine.ring, 'recipient-ref', recipient.ref), smsPrint: print('sms', recipient.sms), emailPrint: print('email', recipient.email) },
     ...(request.reportLinks ? { reportLinks: request.reportLinks(eventId).map(({ token, ...link }) => ({ ...link, tokenHash: hashToken(token) })) } : {}),
     ticket: request.ticket && {

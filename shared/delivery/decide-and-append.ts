@@ -1,3 +1,4 @@
+import { offsetAt } from '../content/time-zones.ts';
 import type { Command } from '../domain/decide.ts';
 import { decide } from '../domain/decide.ts';
 import type { Decision, DecisionInput } from '../domain/work.ts';
@@ -14,7 +15,7 @@ import { passOnQuestion } from './pass-on-question.ts';
 import { renderFor } from './payload.ts';
 import { afterReload, noteLostRace, noteReload } from './reload.ts';
 import type { LostRace } from './reload.ts';
-import { eligibilityOf, sendersFor } from './suppression.ts';
+import { eligibilityOf, sendersFor, throttlesAt } from './suppression.ts';
 import type { BoundVersions } from './versions.ts';
 
 /** What one round of load -> decide -> append came to. */
@@ -33,7 +34,7 @@ const MOST_ROUNDS = 50;
 /** The input of a decision on a loaded notification, at `now`. */
 export const inputFor = (engine: Engine, loaded: Loaded, bound: BoundVersions): DecisionInput => ({
   now: engine.now(), random: engine.random, policy: bound.policy, carriers: engine.carriers, ...(loaded.providers ? { providers: loaded.providers } : {}),
-  eligibility: eligibilityOf(sendersFor(engine, bound.policy), loaded),
+  eligibility: eligibilityOf(sendersFor(engine, bound.policy), loaded), offsetAt,
   render: (planned) => {
     const rendered = renderFor(engine, loaded, bound, planned);
     return rendered.ok ? { ok: true, hash: rendered.hash, ...(rendered.content ? { content: rendered.content } : {}) } : { ok: false, reason: rendered.reason };
@@ -60,7 +61,7 @@ export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command
   const decision = decide(command, loaded.state, inputFor(engine, loaded, bound));
   if (how.maySkip?.(decision) === true) return null;
   if (decision.transitions.length === 0) return { kind: 'unchanged', state: loaded.state };
-  const append = toAppend(decision, { before: loaded.state, prevHash: loaded.headHash, provenance: how.provenance, senders: sendersFor(engine, bound.policy).senderPrints, policy: bound.policy });
+  const append = toAppend(decision, { before: loaded.state, prevHash: loaded.headHash, provenance: how.provenance, senders: sendersFor(engine, bound.policy).senderPrints, policy: bound.policy, barring: loaded.suppressed });
   if (!(await engine.append(how.enrich?.(append) ?? append))) return null;
   if (decision.transitions.some(({ transition }) => transition.kind === 'FallbackClaimed')) faultPoint('fallback-claimed');
   logDecision(engine.log, decision);
@@ -69,6 +70,15 @@ export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command
   if (decision.requests.some((request) => request.kind === 'enqueue')) engine.onEnqueued();
   passOnQuestion(engine, decision);
   return { kind: 'appended', before: loaded.state, decision, after: loadedAfter(loaded, decision, append) };
+};
+
+/**
+ * Nobody asks how many a recipient has had until a race is lost, which may have been to a throttle: the append itself counts, so that
+ * whatever is not held by one pays for no question.
+ */
+const withThrottles = async (engine: Engine, loaded: Loaded, { policy }: BoundVersions): Promise<Loaded> => {
+  const throttles = throttlesAt(policy, engine.now());
+  return throttles.length === 0 ? loaded : { ...loaded, suppressed: [...loaded.suppressed, ...await engine.ledger.throttled(loaded.eventId, throttles)] };
 };
 
 export interface Round {
@@ -104,9 +114,10 @@ export const decideAndAppend = async (engine: Engine, eventId: string, round: Ro
     }
   }
   for (let tries = 0; tries < MOST_ROUNDS; tries += 1) {
-    const loaded = await engine.load(eventId);
-    if (!loaded) return { kind: 'not_found' };
-    const bound = await engine.versions.bind(loaded.state.purpose, loaded.state.policyVersion);
+    const found = await engine.load(eventId);
+    if (!found) return { kind: 'not_found' };
+    const bound = await engine.versions.bind(found.state.purpose, found.state.policyVersion);
+    const loaded = last === null ? found : await withThrottles(engine, found, bound);
     const provenance = last === null ? round.provenance : afterReload(last);
     const result = await tryDecide(engine, loaded, round.command(loaded, bound), { ...round, provenance });
     if (result) {

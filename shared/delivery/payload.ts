@@ -20,6 +20,8 @@ import { templateKey } from './versions.ts';
 /** Where the recipient can be reached; sealed under the event's id. */
 export interface Addresses {
   ref: string; sms: string | null; email: string | null; consent: string[]; timeZone: string | null; salt: string;
+  /** Per channel, the given bases that the policy accepts: what its use rests on. Absent in boxes from before they were kept. */
+  bases?: Partial<Record<Channel, string[]>>;
   /** Our senders when it was accepted: they stand in the message, and a deployment may have others by the time somebody makes it again. */
   sender?: { sms: string; email: string };
 }

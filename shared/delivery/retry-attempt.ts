@@ -1,3 +1,4 @@
+import { offsetAt } from '../content/time-zones.ts';
 import type { AttemptKey } from '../domain/words.ts';
 import { parseAttemptKey } from '../domain/words.ts';
 import type { Eligibility } from '../domain/eligibility.ts';
@@ -53,7 +54,7 @@ export const retryAttempt = async (engine: Engine, request: RetryRequest): Promi
   const retried = transitions.find(isRetry);
   if (!retried) {
     const state = result.kind === 'appended' ? result.decision.state : result.state;
-    return { kind: 'refused', refusal: retryRefusal(state, request.attempt, engine.now(), { ...request.overrides, eligibility }) ?? 'not_resolvable' };
+    return { kind: 'refused', refusal: retryRefusal(state, request.attempt, engine.now(), { ...request.overrides, eligibility, offsetAt }) ?? 'not_resolvable' };
   }
   const planned = transitions.slice(transitions.indexOf(retried)).find(isPlan);
   return { kind: 'retried', means: retried.details.means, attempt: planned?.details.attempt ?? request.attempt };

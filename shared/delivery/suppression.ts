@@ -10,7 +10,11 @@ import { inTransaction } from '../ledger/transaction.ts';
 import { normaliseEmail, normalisePhone } from '../content/address.ts';
 import { fingerprint } from '../security/fingerprint.ts';
 import type { KeyRing } from '../security/key-ring.ts';
+import type { SealedBox } from '../ledger/rows.ts';
+import type { ThrottleAt } from '../ledger/throttles.ts';
 import type { Engine } from './engine.ts';
+import type { Addresses } from './payload.ts';
+import { openPart } from './payload.ts';
 
 /**
  * The print by which a destination is found; the same as the recipient's row has. The address must be normalised. Case is left out: mail
@@ -35,16 +39,38 @@ export const mailingPrint = (ring: KeyRing, { email }: Record<Channel, string>):
  * An engine's senders as they count for notifications of a policy: whoever unsubscribed wants no more mail that is not transactional, and
  * still gets his new password.
  */
-export const sendersFor = ({ senderPrints: prints, mailingPrint: mailing }: Pick<Engine, 'senderPrints' | 'mailingPrint'>, { classification }: Pick<Policy, 'classification'>): Pick<Engine, 'senderPrints'> =>
-  ({ senderPrints: classification === 'transactional' ? prints : { ...prints, mailing } });
+export const sendersFor = ({ senderPrints: prints, mailingPrint: mailing, ring }: Pick<Engine, 'senderPrints' | 'mailingPrint' | 'ring'>, { classification }: Pick<Policy, 'classification'>): Pick<Engine, 'senderPrints' | 'ring'> =>
+  ({ ring, senderPrints: classification === 'transactional' ? prints : { ...prints, mailing } });
 
 /** Whether one of what was loaded as `channel:sender` bars a channel for our sender; an unknown one counts as every sender. */
 const bars = (entry: string, channel: Channel, ours: string | null): boolean =>
   entry === `${channel}:` || (entry.startsWith(`${channel}:`) && (ours === null || entry === `${channel}:${ours}`));
 
-/** What bars a channel, from what was loaded together with the state. */
-export const eligibilityOf = (engine: Pick<Engine, 'senderPrints'>, loaded: { suppressed: readonly string[] }): Eligibility => (channel) =>
-  (loaded.suppressed.some((entry) => bars(entry, channel, engine.senderPrints[channel]) || (channel === 'email' && entry === `email:${engine.senderPrints.mailing ?? ''}`)) ? 'suppressed' : null);
+/** What a channel rests on: the bases that the recipient has given and the policy accepts. Null where that is not known (any more). */
+export type BasesOf = (channel: Channel) => readonly string[] | null;
+
+const sealedBases = ({ ring }: Pick<Engine, 'ring'>, { eventId, recipient }: { eventId: string; recipient: SealedBox | null }): BasesOf => (channel) =>
+  (recipient === null ? null : openPart<Addresses>(ring, eventId, 'recipient', recipient).bases?.[channel] ?? null);
+
+/** Whether nothing is left of what a channel rests on; what is not known counts as taken back. */
+const isWithdrawn = (entries: readonly string[], channel: Channel, basesOf: BasesOf): boolean => {
+  const taken = entries.filter((entry) => entry.startsWith(`${channel}!`)).map((entry) => entry.slice(channel.length + 1));
+  return taken.length > 0 && (taken.includes('') || (basesOf(channel) ?? []).every((basis) => taken.includes(basis)));
+};
+
+interface Barring { eventId: string; recipient: SealedBox | null; suppressed: readonly string[] }
+
+/** What bars a channel, from what was loaded together with the state; `bases` where they need not be looked up in the sealed recipient. */
+export const eligibilityOf = (engine: Pick<Engine, 'senderPrints' | 'ring'>, loaded: Barring, bases: BasesOf = sealedBases(engine, loaded)): Eligibility => (channel, begun) => {
+  if (loaded.suppressed.length === 0) return null;
+  if (loaded.suppressed.some((entry) => bars(entry, channel, engine.senderPrints[channel]) || (channel === 'email' && entry === `email:${engine.senderPrints.mailing ?? ''}`))) return 'suppressed';
+  if (isWithdrawn(loaded.suppressed, channel, bases)) return 'consent_withdrawn';
+  return begun !== true && loaded.suppressed.includes(`${channel}~`) ? 'throttled' : null;
+};
+
+/** What the steps of a policy are throttled by at an instant. */
+export const throttlesAt = (policy: Policy, now: number): ThrottleAt[] =>
+  policy.steps.flatMap(({ channel, throttle }) => (throttle ? [{ channel, most: throttle.most, sinceAt: now - throttle.withinMs }] : []));
 
 /** An address of that channel in the one form that is stored and compared; null where it is none. */
 export const normaliseAddress = (channel: Channel, text: string): string | null => (channel === 'sms' ? normalisePhone(text) : normaliseEmail(text));

@@ -7,6 +7,7 @@ import type { Work } from './work.ts';
 import { planStep } from './plan-attempt.ts';
 import { takeBackQueued, withdraw } from './resubmission.ts';
 import { isStillNeeded } from './precondition.ts';
+import { opening } from './windows.ts';
 
 type EvidenceClass = RestsOn['class'];
 
@@ -81,7 +82,7 @@ export const escalate = (work: Work): void => {
 };
 
 /**
- * Waits for a provider that refuses us, with nothing at it and a later step whose provider does not: waiting for the deadline would
+ * Waits for a provider that refuses us, with nothing at it and a later step that could start now, whose provider does not: waiting for the deadline would
  * bring no news. A policy that escalates on *pending* or on *failed* means this too.
  */
 const isStranded = (work: Work, attempt: AttemptState): boolean => {
@@ -89,7 +90,7 @@ const isStranded = (work: Work, attempt: AttemptState): boolean => {
   const { escalateWhen } = work.stepFor(attempt);
   if (!escalateWhen.includes('pending') && !escalateWhen.includes('failed')) return false;
   const next = work.state.steps[nextWaiting(work)];
-  return next !== undefined && work.provider(work.input.carriers[next.channel].name).state === 'closed';
+  return next !== undefined && work.provider(work.input.carriers[next.channel].name).state === 'closed' && opening(work, next.channel) === work.input.now;
 };
 
 const passDeadlines = (work: Work): void => {

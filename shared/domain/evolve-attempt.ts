@@ -84,6 +84,7 @@ export type AttemptTransition = Exclude<Transition, { kind:
 export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTransition): Patch => {
   switch (t.kind) {
     case 'AttemptQueued': return queued(at, t.details, null);
+    case 'AttemptPostponed': return { state: 'planned', startsAt: t.details.starts_at, retryAt: null, requeueAt: null, requeues: 0 };
     case 'AttemptRequeued': return { generation: t.details.generation, requeueAt: t.details.requeue_at, requeues: attempt.requeues + 1 };
     case 'AttemptHeld': return { providerWaitAt: at, requeueAt: null };
     case 'AttemptReleased': return { providerWaitAt: null, generation: t.details.generation, requeueAt: t.details.requeue_at, requeues: 0 };

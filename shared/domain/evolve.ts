@@ -50,6 +50,7 @@ const evolveNotification = (state: NotificationState, at: Instant, t: Transition
           onError: t.details.on_precondition_error, ...(t.details.precondition_steps ? { steps: t.details.precondition_steps } : {}), askedUntil: null, answer: null, validUntil: null, errors: 0,
         },
         steps: t.details.steps.map((channel, index) => ({ channel, phase: 'waiting', reason: null, ...(t.details.shadow_steps?.includes(index) ? { shadow: true } : {}) })), ...payloadOf(t.details.payload),
+        ...(t.details.quiet_hours ? { quietHours: t.details.quiet_hours } : {}),
       };
     case 'PolicyRejected':
       return {

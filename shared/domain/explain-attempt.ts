@@ -5,6 +5,7 @@ import type { DetailsOf, Moment } from './explain-words.ts';
 import { isLive, mayBeSent, submissionStart } from './state.ts';
 import { tellLiveShadow } from './explain-shadow.ts';
 import { unknownRule } from './resubmission.ts';
+import { tellTooLate, tellWaitsFor } from './explain-quiet.ts';
 import { attemptIn, attemptName, BARRED, channelName, instant, listed, policyName, reasonText, waitingChannels } from './explain-words.ts';
 
 /** Whether something of an attempt has reached, or may have reached, its recipient. */
@@ -29,7 +30,7 @@ const tellContent = ({ template_owner: owner, locale, variables_hash: variables,
 /** Planned, by policy or by an operator. */
 export const tellPlanned = (d: DetailsOf<'AttemptPlanned'>, { at, after }: Moment): string => {
   const by = d.origin === 'operator' ? 'by an operator' : `as step ${d.step + 1} of policy ${policyName(after)}`;
-  return `${attemptName(d.attempt)} was planned at ${instant(at)} ${by}, with template ${d.template}/${d.template_version} and ${d.shadow ? 'in shadow' : `the decision deadline ${instant(d.decision_deadline_at)}`}${d.content ? tellContent(d.content, d.render_hash) : ''}`;
+  return `${attemptName(d.attempt)} was planned at ${instant(at)} ${by}, with template ${d.template}/${d.template_version} and ${d.shadow ? 'in shadow' : `the decision deadline ${instant(d.decision_deadline_at)}`}${tellWaitsFor(after, d, at)}${d.content ? tellContent(d.content, d.render_hash) : ''}`;
 };
 
 /** Could not be rendered. */
@@ -99,14 +100,15 @@ export const tellDelivered = (d: DetailsOf<'AttemptDelivered'>, { at, before, en
 const NOTHING_MORE = '; its destination is on the suppression list from then on';
 
 /** Taken from its queue because its channel was barred by then. */
-const tellBarred = (d: { attempt: string; reason: DetailsOf<'AttemptUndelivered'>['reason'] }, { at, before }: Moment): string => {
-  const { submissions } = attemptIn(before, d.attempt);
+const tellBarred = (d: { attempt: string; reason: DetailsOf<'AttemptUndelivered'>['reason']; opens_at?: number | null }, { at, before }: Moment): string => {
+  const { channel, submissions } = attemptIn(before, d.attempt);
   const tries = submissions > 0 ? `, whose ${submissions} submission(s) were definitely not processed,` : '';
-  return `${attemptName(d.attempt)}${tries} was not submitted at ${instant(at)} (${reasonText(d.reason)})${BARRED[d.reason] ? `: ${BARRED[d.reason]}` : ''}. Nothing of it was sent`;
+  const why = tellTooLate(before, channel, d.opens_at) ?? BARRED[d.reason];
+  return `${attemptName(d.attempt)}${tries} was not submitted at ${instant(at)} (${reasonText(d.reason)})${why ? `: ${why}` : ''}. Nothing of it was sent`;
 };
 
 /** Ended in a definite failure. */
-export const tellFailed = (d: { attempt: string; reason: DetailsOf<'AttemptUndelivered'>['reason']; source: string }, moment: Moment): string => {
+export const tellFailed = (d: { attempt: string; reason: DetailsOf<'AttemptUndelivered'>['reason']; source: string; opens_at?: number | null }, moment: Moment): string => {
   if (d.source === 'eligibility') return tellBarred(d, moment);
   const { at, before, after } = moment;
   const attempt = attemptIn(after, d.attempt);
@@ -143,7 +145,8 @@ export const tellLive = (attempt: AttemptState, state: NotificationState): strin
   if (attempt.state === 'submitting') return `a submission of ${name} was started at ${instant(attempt.submissionStartedAt ?? attempt.plannedAt)}; its answer is awaited until ${instant(attempt.outcomeDueAt ?? attempt.plannedAt)}, and is unknown after that`;
   if (attempt.providerWaitAt !== null) return `${name} waits in its queue since ${instant(attempt.providerWaitAt)} until ${attempt.provider} takes us again, or it expires`;
   if (attempt.state === 'queued' && mayBeSent(attempt)) return `${name} waits in its queue to be submitted again under the same attempt key; whether an earlier submission was sent is unknown`;
-  if (attempt.state === 'planned' || attempt.state === 'queued') return `${name} is ${attempt.state}, and nothing of it is at the provider yet`;
+  if (attempt.state === 'planned') return `${name} waits for the end of its quiet hours, at ${instant(attempt.startsAt)}, and nothing of it is at the provider yet`;
+  if (attempt.state === 'queued') return `${name} is ${attempt.state}, and nothing of it is at the provider yet`;
   if (attempt.settledAt !== null || (attempt.state !== 'submitted' && attempt.state !== 'submitted_unknown')) return null;
   const heard = attempt.evidence ? `the provider last said *${attempt.evidence.outcome}* about ${name}, at ${instant(attempt.evidence.at)}` : `the provider has said nothing about ${name}`;
   const next = attempt.nextPollAt === null ? `it can be corrected until ${instant(state.reconcileUntil)}` : `it is asked again at ${instant(attempt.nextPollAt)}`;

@@ -53,7 +53,8 @@ export const BARRED: Partial<Record<string, string>> = {
   no_address: 'the recipient has no address for it',
   no_consent: 'there is no consent or other basis that the policy accepts for it',
   consent_withdrawn: 'the recipient has taken back the consent to it',
-  throttled: 'its destination had had too many of late',
+  throttled: 'its destination has had as many as the policy allows within that time',
+  quiet_hours: 'it was quiet there',
   suppressed: 'its destination is on the suppression list',
 };
 

@@ -12,6 +12,7 @@ import {
 } from './explain-attempt.ts';
 import { tellAnswered, tellAsked } from './explain-precondition.ts';
 import { tellHeld, tellReleased } from './explain-provider.ts';
+import { tellExempt, tellPostponed, tellTooLate } from './explain-quiet.ts';
 import { tellPaused, tellResumed, tellRetried } from './explain-operator.ts';
 import { tellDestroyed } from './explain-payload.ts';
 import { tellShadowed, tellShadowSteps } from './explain-shadow.ts';
@@ -24,7 +25,7 @@ export interface ExplainedEntry { at: Instant; kind: string; details: Record<str
 const tellStart = (t: Extract<Transition, { kind: 'NotificationAccepted' }>, { at, after }: Moment): string => {
   const channels = after.steps.filter((step) => !step.shadow).map((step) => channelName(step.channel));
   const order = t.details.strategy === 'all' ? `${listed(channels)} at once` : channels.join(', then ');
-  return `the notification was accepted at ${instant(at)} under policy ${policyName(after)} (strategy ${t.details.strategy}${channels.length > 0 ? `: ${order}` : ''}); it expires at ${instant(t.details.expires_at)}${tellShadowSteps(after)}`;
+  return `the notification was accepted at ${instant(at)} under policy ${policyName(after)} (strategy ${t.details.strategy}${channels.length > 0 ? `: ${order}` : ''}); it expires at ${instant(t.details.expires_at)}${tellShadowSteps(after)}${tellExempt(after)}`;
 };
 
 const tellClosed = (t: Extract<Transition, { kind: 'NotificationClosed' }>, { at, before }: Moment): string => {
@@ -45,7 +46,7 @@ const tell = (t: Transition, moment: Moment): string | null => {
     case 'NotificationAccepted': return tellStart(t, moment);
     case 'PolicyRejected': return `the notification was refused at ${instant(at)} (${t.details.reason}): policy ${policyName(after)} does not cover the recipient's region, so no channel was used`;
     case 'StepSkipped': {
-      const why = BARRED[t.details.reason];
+      const why = tellTooLate(after, t.details.channel, t.details.opens_at) ?? BARRED[t.details.reason];
       return `${channelName(t.details.channel)}, step ${t.details.step + 1} of policy ${policyName(after)}, was skipped at ${instant(at)} (${t.details.reason})${why ? `: ${why}` : ''}`;
     }
     case 'FallbackClaimed': return tellClaim(t.details, moment);
@@ -55,6 +56,7 @@ const tell = (t: Transition, moment: Moment): string | null => {
     case 'AttemptExpired': return `${attemptName(t.details.attempt)} expired at ${instant(at)} before anything of it was at the provider`;
     case 'AttemptDeadLettered': return tellDeadLettered(t.details, moment);
     case 'AttemptShadowed': return tellShadowed(t.details, moment);
+    case 'AttemptPostponed': return tellPostponed(t.details, moment);
     case 'AttemptHeld': return tellHeld(t.details, moment);
     case 'AttemptReleased': return tellReleased(t.details, moment);
     case 'SubmissionAccepted': return tellAccepted(t.details, moment);

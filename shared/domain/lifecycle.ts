@@ -11,6 +11,7 @@ import { awaitsDeadline, escalate } from './escalation.ts';
 import { heedProviders } from './provider-trouble.ts';
 import { blockedUntil, claimBlockedUntil, lapsePrecondition } from './precondition.ts';
 import { planStep, queueAttempt } from './plan-attempt.ts';
+import { quietHoursFor } from './quiet-hours.ts';
 import { outcomeUnknown } from './submissions.ts';
 import { lapse, mayResubmit, resubmitDue, takeBackQueued } from './resubmission.ts';
 import { requeueInstant } from './clocks.ts';
@@ -27,6 +28,8 @@ export interface Intent {
   barred: Partial<Record<Channel, ReasonCode>>;
   /** Where the origin system is to be asked: what it means that it does not answer. */
   onPreconditionError?: 'send' | 'hold';
+  /** The recipient's time zone (IANA), where it is known. */
+  timeZone?: string | null;
   /** Salted commitment to the recipient. */
   recipientCommitment: string;
   /** The parts that were sealed; without them, none is destroyed by time. */
@@ -69,12 +72,14 @@ export const accept = (work: Work, intent: Intent): void => {
     work.emit({ kind: 'PolicyRejected', details: { reason: 'region', ...common } });
     return destroyDue(work);
   }
+  const quietHours = quietHoursFor(policy, intent.region, intent.timeZone ?? null);
   work.emit({
     kind: 'NotificationAccepted',
     details: {
       ...common, strategy: policy.strategy, urgency: policy.urgency, region: intent.region,
       reconcile_until: expiresAt + policy.reconcileGraceMs, steps: policy.steps.map((step) => step.channel), ...shadowSteps(policy),
       ...(intent.onPreconditionError === undefined ? {} : { on_precondition_error: intent.onPreconditionError, ...preconditionSteps(policy) }),
+      ...(quietHours ? { quiet_hours: quietHours } : {}),
     },
   });
   policy.steps.forEach(({ channel }, step) => {

@@ -1,14 +1,10 @@
 import { attemptKeyOf } from './words.ts';
 import type { Work } from './work.ts';
 import { decisionDeadline, requeueInstant, stepOf } from './clocks.ts';
-import type { PolicyStep } from './policy.ts';
 import type { AttemptState } from './state.ts';
 import type { Capabilities } from './provider-answers.ts';
 import { withdraw } from './resubmission.ts';
-
-/** The steps that can still be claimed after that one, as far as anyone can tell now. */
-const laterSteps = (work: Work, index: number): PolicyStep[] =>
-  (work.state.strategy === 'all' ? [] : work.input.policy.steps.filter(({ channel }, at) => at > index && work.state.steps[at]?.phase === 'waiting' && work.input.eligibility(channel) === null));
+import { laterSteps, opening } from './windows.ts';
 
 /** What its provider can do for an attempt, fixed with it: another carrier later alters nothing of what was planned. */
 const bound = ({ statusByPoll, reconcile, dedup, replayWithinMs, visibleAfterMs, reportsByMail }: Capabilities) => ({
@@ -19,7 +15,8 @@ const bound = ({ statusByPoll, reconcile, dedup, replayWithinMs, visibleAfterMs,
 
 /**
  * Plans the attempt of a step by policy, or by an operator's retry: renders it, fixes its hash and its absolute deadline, and
- * queues it. A step whose message cannot be rendered ends there, as a dead letter (none in shadow); the escalation rule then looks at the next one.
+ * queues it, or has it wait for the end of its quiet hours, from which its deadline counts then. A step whose message cannot be rendered ends there,
+ * as a dead letter (none in shadow); the escalation rule then looks at the next one.
  */
 export const planStep = (work: Work, index: number, origin: AttemptState['origin'] = 'policy'): void => {
   const { now, policy, carriers, render } = work.input;
@@ -27,9 +24,10 @@ export const planStep = (work: Work, index: number, origin: AttemptState['origin
   const sequence = work.state.attempts.filter((attempt) => attempt.channel === step.channel).length + 1;
   const attempt = attemptKeyOf(work.state.eventId, step.channel, sequence);
   const carrier = carriers[step.channel];
+  const startsAt = opening(work, step.channel) ?? now;
   const common = {
     attempt, step: index, channel: step.channel, sequence, origin, provider: carrier.name, template: step.template,
-    template_version: step.templateVersion, decision_deadline_at: decisionDeadline(step, origin === 'policy' && !step.shadow ? laterSteps(work, index) : [], now, work.state.expiresAt),
+    template_version: step.templateVersion, decision_deadline_at: decisionDeadline(step, origin === 'policy' && !step.shadow ? laterSteps(work, index) : [], startsAt, work.state.expiresAt),
     ...(step.shadow ? { shadow: step.shadow } : {}),
   };
   const rendered = render({ step, attemptKey: attempt, plannedAt: now });
@@ -41,10 +39,10 @@ export const planStep = (work: Work, index: number, origin: AttemptState['origin
   work.emit({
     kind: 'AttemptPlanned',
     details: {
-      ...common, ...bound(carrier.capabilities), render_hash: rendered.hash, starts_at: now, ...(rendered.content ? { content: rendered.content } : {}),
+      ...common, ...bound(carrier.capabilities), render_hash: rendered.hash, starts_at: startsAt, ...(rendered.content ? { content: rendered.content } : {}),
     },
   });
-  queueAttempt(work, work.attempt(attempt));
+  if (startsAt <= now) queueAttempt(work, work.attempt(attempt));
 };
 
 /** Queues a planned attempt: generation one, with the outbox row that carries it to its worker. */

@@ -6,6 +6,9 @@ export type OnUnknown = 'hold' | 'replay' | 'resubmit_if_absent';
 /** The transport clock of a step: how one submission that was definitely not processed is tried again. */
 export interface TransportRetry { maxSubmissions: number; baseMs: number; capMs: number }
 
+/** No more than that many attempts of a purpose are submitted to one destination within any span of that length; what comes beyond is skipped. */
+export interface Throttle { most: number; withinMs: number }
+
 /** One channel of a policy with its clocks and rules. */
 export interface PolicyStep {
   name: string;
@@ -37,6 +40,8 @@ export interface PolicyStep {
   requeueAfterMs: number;
   /** Runs in shadow: everything but the provider call, beside the other steps and without a say in what becomes of them. */
   shadow?: true;
+  /** How many of it one recipient may get; absent: any number. */
+  throttle?: Throttle;
   /** An email of this step has the notification's reports attached while they are no larger than this, all together; without it they are only linked. */
   attachUpToBytes?: number;
 }
@@ -75,7 +80,15 @@ export interface AlertTerms {
 }
 
 /** A daily span in which a channel stays silent: times of day such as `21:00`; it may pass midnight. */
-export interface QuietHours { from: string; to: string; /** `recipient`, or an IANA name. */ timeZone: string }
+export interface QuietHours {
+  from: string; to: string;
+  /** `recipient`, or an IANA name. */
+  timeZone: string;
+  /** Where the recipient's is not known: silent while it is quiet in any of these; without them it is never used then. */
+  ifUnknown?: string[];
+  /** Policies of that urgency are not held by it. */
+  except?: ('urgent' | 'routine')[];
+}
 
 /** One immutable, numbered version of a policy. */
 export interface Policy {

@@ -47,6 +47,7 @@ export const REASONS = {
   no_address: 'tocsin',
   no_consent: 'tocsin',
   throttled: 'tocsin',
+  quiet_hours: 'tocsin',
   suppressed: 'tocsin',
   consent_withdrawn: 'tocsin',
   deadline: 'tocsin',

@@ -6,6 +6,7 @@ import { hasLostPayload, isUnsubmitted, mayBeSent } from './state.ts';
 import type { Work } from './work.ts';
 import { requeueInstant, retryInstant } from './clocks.ts';
 import { firstPoll } from './polling.ts';
+import { opening } from './windows.ts';
 
 /** Look-ups past the visibility lag that must have found nothing before an attempt counts as absent. */
 const ENOUGH_LOOK_UPS = 2;
@@ -71,9 +72,9 @@ export const takeBackQueued = (work: Work, reason: 'superseded' | 'closed' | 'ex
   }
 };
 
-/** Goes ahead with a resubmission that is due, unless its channel is barred by now. */
+/** Goes ahead with a resubmission that is due, unless its channel is barred by now, or silent. */
 const goAhead = (work: Work, attempt: AttemptState, basis: { reason: 'replay' | 'absent'; until: Instant }): void => {
-  const barred = work.input.eligibility(attempt.channel);
+  const barred = work.input.eligibility(attempt.channel, true) ?? (opening(work, attempt.channel) === work.input.now ? null : 'quiet_hours');
   return barred === null ? planResubmission(work, attempt, basis) : withdraw(work, attempt, barred, true);
 };
 

@@ -7,6 +7,8 @@ import type { Work } from './work.ts';
 import { planStep } from './plan-attempt.ts';
 import { planResubmission, replayUntil } from './resubmission.ts';
 import { probeAtOnce } from './provider-trouble.ts';
+import type { OffsetAt } from './quiet-hours.ts';
+import { opening, openingOf } from './windows.ts';
 
 /** What an operator takes upon himself; recorded with the retry. */
 export interface RetryOverrides { evenIfDelivered?: boolean; acceptDuplicate?: boolean }
@@ -16,6 +18,8 @@ export type RetryRefusal =
   | 'no_such_attempt' | 'closed' | 'expired' | 'paused'
   /** Its channel is barred for the recipient; nothing overrides that. */
   | 'suppressed'
+  /** Its channel is silent until after the expiry, or, for a replay, now. */
+  | 'quiet_hours'
   /** Some channel was delivered; `evenIfDelivered` overrides it. */
   | 'delivered'
   /** Another channel was claimed after it, and is under way or may have reached the recipient; `acceptDuplicate` overrides it. */
@@ -42,7 +46,7 @@ const lost = (state: NotificationState): RetryRefusal | null => (hasLostPayload(
  * Whether that attempt may be retried at `now`, and why not. Due rules were applied before. Looking for an unknown one sends
  * nothing, so that alone goes on where its channel is barred; without an `eligibility` no channel counts as barred.
  */
-export const retryRefusal = (state: NotificationState, key: AttemptKey, now: Instant, overrides: RetryOverrides & { eligibility?: Eligibility }): RetryRefusal | null => {
+export const retryRefusal = (state: NotificationState, key: AttemptKey, now: Instant, overrides: RetryOverrides & { eligibility?: Eligibility; offsetAt?: OffsetAt | undefined }): RetryRefusal | null => {
   const attempt = findAttempt(state, key);
   if (!attempt) return 'no_such_attempt';
   if (attempt.shadow) return 'shadow';
@@ -54,18 +58,19 @@ export const retryRefusal = (state: NotificationState, key: AttemptKey, now: Ins
   if (others.some((other) => other.channel === attempt.channel && other.sequence > attempt.sequence)) return 'not_newest';
   if (!overrides.acceptDuplicate && attempt.superseded && others.some(mayReach)) return 'superseded';
   const sendingRefused = (overrides.eligibility?.(attempt.channel) ?? null) !== null ? 'suppressed' : lost(state);
-  if (attempt.state !== 'submitted_unknown' && hasFailed(attempt)) return sendingRefused;
+  const opensAt = overrides.offsetAt ? openingOf(state, attempt.channel, now, overrides.offsetAt) : now;
+  if (attempt.state !== 'submitted_unknown' && hasFailed(attempt)) return sendingRefused ?? (opensAt === null || opensAt >= state.expiresAt ? 'quiet_hours' : null);
   if (attempt.state !== 'submitted_unknown') return isLive(attempt) ? 'still_live' : 'not_failed';
   if (attempt.settledAt !== null) return 'grace_ended';
   if (attempt.canLookUp) return null;
-  return attempt.replayWithinMs === null || attempt.superseded ? 'not_resolvable' : sendingRefused;
+  return attempt.replayWithinMs === null || attempt.superseded ? 'not_resolvable' : sendingRefused ?? (opensAt === now ? null : 'quiet_hours');
 };
 
 /** A definite failure is tried anew; what is unknown keeps its key, and goes only through replay or look-up. Null: neither is left. */
 const meansFor = (work: Work, attempt: AttemptState): RetryMeans | null => {
   if (hasFailed(attempt)) return 'new_attempt';
   const until = replayUntil(work, attempt);
-  const maySend = work.input.eligibility(attempt.channel) === null && !hasLostPayload(work.state);
+  const maySend = work.input.eligibility(attempt.channel, true) === null && opening(work, attempt.channel) === work.input.now && !hasLostPayload(work.state);
   if (until !== null && work.input.now < until && !attempt.superseded && maySend) return 'replay';
   return attempt.canLookUp ? 'look_up' : null;
 };
@@ -74,7 +79,7 @@ export interface Retry { attempt: AttemptKey; reason: string; overrides: RetryOv
 
 /** Retries an attempt by an operator's decision: recorded with its reason code and with what it overrode. Does nothing where refused. */
 export const retry = (work: Work, { attempt: key, reason, overrides }: Retry): void => {
-  if (retryRefusal(work.state, key, work.input.now, { ...overrides, eligibility: work.input.eligibility }) !== null) return;
+  if (retryRefusal(work.state, key, work.input.now, { ...overrides, eligibility: work.input.eligibility, offsetAt: work.input.offsetAt }) !== null) return;
   const attempt = work.attempt(key);
   const means = meansFor(work, attempt);
   if (means === null) return;

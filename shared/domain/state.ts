@@ -1,6 +1,7 @@
 import type { AttemptKey, AttemptStateName, Channel, ErasedPerson, EventId, Instant, Outcome, PayloadPart } from './words.ts';
 import type { PayloadTerms } from './policy.ts';
 import type { Capabilities, ProviderName } from './provider-answers.ts';
+import type { QuietHoursBound } from './quiet-hours.ts';
 import type { ReasonCode } from './reasons.ts';
 
 /** One channel of the policy, as far as this notification has come with it. */
@@ -124,6 +125,8 @@ export interface NotificationState {
   steps: StepState[];
   attempts: AttemptState[];
   settledAt: Instant | null;
+  /** Absent where no channel has any. */
+  quietHours?: QuietHoursBound;
   /** Absent where the acceptance named no parts. */
   payload?: PayloadState;
   /** Who was erased, and when; absent where nobody was. */

@@ -31,6 +31,8 @@ export const startSubmission = (work: Work, key: AttemptKey): void => {
   const attempt = work.attempt(key);
   const submission = attempt.submissions + 1;
   const outcomeDueAt = work.input.now + work.stepFor(attempt).submitLimitMs;
+  const { throttle } = work.stepFor(attempt);
+  if (throttle && submission === 1) work.request({ kind: 'throttle', attempt: key, channel: attempt.channel, most: throttle.most, withinMs: throttle.withinMs });
   const probe = passProvider(work, attempt, { submission, outcomeDueAt });
   work.emit({ kind: 'SubmissionStarted', details: { attempt: key, submission, outcome_due_at: outcomeDueAt, ...(probe ? { probe } : {}) } });
 };

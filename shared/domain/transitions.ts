@@ -2,6 +2,7 @@ import type { AttemptKey, Channel, ErasedPerson, Instant, Outcome, PayloadPart, 
 import type { Capabilities, ProviderName } from './provider-answers.ts';
 import type { PreconditionFault, ReasonCode } from './reasons.ts';
 import type { OnUnknown, PayloadTerms } from './policy.ts';
+import type { QuietHoursBound } from './quiet-hours.ts';
 
 type Of<Kind extends string, Details> = { kind: Kind; details: Details };
 type About<Kind extends string, Details = unknown> = Of<Kind, { attempt: AttemptKey } & Details>;
@@ -41,9 +42,12 @@ export type Transition =
     precondition_steps?: number[];
     /** The steps that run in shadow; absent where none does. */
     shadow_steps?: number[];
+    /** When its channels stay silent for this recipient; absent where none does. */
+    quiet_hours?: QuietHoursBound;
   }>
   | Of<'PolicyRejected', { reason: ReasonCode; purpose: string; policy_version: number; requested_at: Instant; expires_at: Instant; recipient_commitment: string; payload?: PayloadBound }>
-  | Of<'StepSkipped', { step: number; channel: Channel; reason: ReasonCode }>
+  /** `opens_at` where it was skipped for its quiet hours: when they would have ended, null where no end was in sight. */
+  | Of<'StepSkipped', { step: number; channel: Channel; reason: ReasonCode; opens_at?: Instant | null }>
   | Of<'FallbackClaimed', { from_step: number; to_step: number; channel: Channel; cause: 'deadline' | 'attempt_failed' | 'provider_unavailable'; rests_on: RestsOn | null }>
   | About<'AttemptPlanned', {
     step: number; channel: Channel; sequence: number; origin: 'policy' | 'operator'; provider: ProviderName; status_by_poll: boolean;
@@ -59,6 +63,8 @@ export type Transition =
     template_version: number; decision_deadline_at: Instant; reason: ReasonCode; shadow?: true;
   }>
   | About<'AttemptQueued', { generation: number; requeue_at: Instant }>
+  /** Taken out of its queue, or not put into it, until its channel may be used again. */
+  | About<'AttemptPostponed', { reason: 'quiet_hours'; starts_at: Instant }>
   | About<'AttemptRequeued', { generation: number; requeue_at: Instant }>
   | About<'AttemptCancelled', { reason: ReasonCode }>
   | About<'AttemptExpired', { reason: ReasonCode }>
@@ -90,7 +96,7 @@ export type Transition =
   | About<'AttemptUndelivered', { source: 'submit' | 'poll' | 'look_up' | 'mailbox'; reason: ReasonCode }>
   | About<'AttemptRejected', { source: 'submit' | 'poll' | 'look_up' | 'mailbox'; reason: ReasonCode }>
   /** `eligibility`: nobody was asked; its channel was barred before anything of it was sent. */
-  | About<'AttemptSuppressed', { source: 'submit' | 'poll' | 'look_up' | 'mailbox' | 'eligibility'; reason: ReasonCode }>
+  | About<'AttemptSuppressed', { source: 'submit' | 'poll' | 'look_up' | 'mailbox' | 'eligibility'; reason: ReasonCode; opens_at?: Instant | null }>
   | About<'DeliveryCorrected', { source: 'poll' | 'look_up' | 'mailbox'; reason: ReasonCode }>
   | About<'OperatorRetried', { means: RetryMeans; reason: string; even_if_delivered: boolean; accept_duplicate: boolean }>
   | About<'DeadlinePassed', { class: 'pending' | 'accepted' | 'unknown' | 'failed' }>

@@ -3,6 +3,7 @@ import type { Capabilities, ProviderName } from './provider-answers.ts';
 import type { Policy, PolicyStep } from './policy.ts';
 import type { Random } from './clocks.ts';
 import type { Eligibility } from './eligibility.ts';
+import type { OffsetAt } from './quiet-hours.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { findAttempt } from './state.ts';
 import type { ContentSnapshot, Stamped, Transition } from './transitions.ts';
@@ -26,6 +27,8 @@ export interface DecisionInput {
   carriers: Record<Channel, Carrier>;
   /** What bars a channel for this recipient, read together with the state. */
   eligibility: Eligibility;
+  /** The clocks of time zones. Needed where quiet hours were bound at acceptance. */
+  offsetAt?: OffsetAt;
   /** What is known of the providers' accounts. Without it they all count as working, and nothing rests on it. */
   providers?: ProviderStates;
   /** Renders the message of a step for an attempt planned at `now`; deterministic, called at most once per planned attempt. */
@@ -40,6 +43,8 @@ export type Request =
   | { kind: 'dead_letter'; attempt: AttemptKey; channel: Channel; reason: ReasonCode }
   /** A provider says that the recipient wants nothing more on that channel from our sender: nothing goes there any more. */
   | { kind: 'suppress'; attempt: AttemptKey; channel: Channel; reason: ReasonCode }
+  /** The append stands only while no more than that many of its purpose were begun to its destination within that time, and it counts as one from then on. */
+  | { kind: 'throttle'; attempt: AttemptKey; channel: Channel; most: number; withinMs: number }
   /** The append stands only while the provider is at that revision; `write` is what it is from then on, null leaves it. */
   | { kind: 'provider'; provider: ProviderName; expected: number; write: ProviderState | null }
   /** Nobody needs to look at the dead letter of that attempt any more; null for every attempt of the notification. */

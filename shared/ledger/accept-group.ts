@@ -5,6 +5,8 @@ import type { PayloadPart } from '../domain/words.ts';
 import type { Append, SealedBox } from './rows.ts';
 import { COLUMNS, INSERT_ROWS, gather, idsOf } from './append-group.ts';
 import { suppressedOf } from './load.ts';
+import type { ThrottleAt } from './throttles.ts';
+import { throttledOf, throttleRows } from './throttles.ts';
 import { groupCalls } from './group-commit.ts';
 import { toHexBytes, toTimestamp } from './instants.ts';
 
@@ -38,6 +40,8 @@ export interface NewNotification {
   recipient: SealedBox & { referencePrint: Uint8Array; smsPrint: Uint8Array | null; emailPrint: Uint8Array | null };
   /** What of the recipient was taken to be suppressed when it was decided on, as `Loaded` has it. */
   presumed: readonly string[];
+  /** What its steps are throttled by; absent where none is. */
+  throttles?: readonly ThrottleAt[];
   /** Links to the report that it carries. */
   reportLinks?: { tokenHash: Uint8Array; channel: string; artifactId: string; expiresAt: number }[];
   ticket: (SealedBox & { category: string; region: string; locale: string; queue: string; urgency: string; receiptTokenHash: Uint8Array }) | null;
@@ -45,7 +49,7 @@ export interface NewNotification {
 
 /**
  * Either this request made the notification, or another one had: its id and fingerprint then tell whether it is a replay. Or
- * nothing was made, because more of the recipient is suppressed than was presumed: that is to be decided anew. So the common
+ * nothing was made, because more bars the recipient than was presumed: that is to be decided anew. So the common
  * case, in which nothing is, costs no question.
  */
 export type Accepted = { kind: 'accepted' } | { kind: 'exists'; eventId: string; requestFingerprint: Buffer } | { kind: 'suppressed'; suppressed: readonly string[] };
@@ -53,9 +57,9 @@ export type Accepted = { kind: 'accepted' } | { kind: 'exists'; eventId: string;
 const NEW = `event_id text, tenant text, idempotency_key text, request_fingerprint bytea, purpose text, policy_version integer, template_versions jsonb,
   region text, locale text, urgency text, classification text, requested_at timestamptz, expires_at timestamptz, retention_until timestamptz,
   recipient_commitment text, consent_references jsonb, artifact_references jsonb, request_id text, intent text, intent_hash bytea,
-  sms_print bytea, email_print bytea, presumed text[]`;
+  sms_print bytea, email_print bytea, presumed text[], throttles jsonb`;
 
-const PRINTS = { tenant: 'n.tenant', sms: 'n.sms_print', email: 'n.email_print' };
+const PRINTS = { tenant: 'n.tenant', purpose: 'n.purpose', sms: 'n.sms_print', email: 'n.email_print', throttles: 'n.throttles' };
 
 const ACCEPT: Statement = {
   name: 'tocsin_accept_v7',
@@ -67,7 +71,7 @@ WITH won AS (
   SELECT event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,
     classification, requested_at, expires_at, retention_until, recipient_commitment, consent_references, artifact_references, request_id, intent, intent_hash
     FROM jsonb_to_recordset($1::jsonb->'notifications') AS n(${NEW})
-   WHERE ${suppressedOf(PRINTS)} <@ n.presumed ORDER BY tenant, idempotency_key
+   WHERE ${suppressedOf(PRINTS)} <@ n.presumed AND (n.throttles IS NULL OR ${throttledOf(PRINTS)} <@ n.presumed) ORDER BY tenant, idempotency_key
   ON CONFLICT (tenant, idempotency_key) DO NOTHING
   RETURNING event_id),
 states AS (
@@ -98,8 +102,9 @@ const EXISTING: Statement = {
 };
 
 const SUPPRESSED: Statement = {
-  name: 'tocsin_suppressed_v1',
-  text: `SELECT ${suppressedOf(PRINTS)} AS suppressed FROM unnest($1::text[], $2::bytea[], $3::bytea[]) WITH ORDINALITY AS n(tenant, sms_print, email_print, at) ORDER BY n.at`,
+  name: 'tocsin_suppressed_v2',
+  text: `SELECT ${suppressedOf(PRINTS)} || ${throttledOf(PRINTS)} AS suppressed
+           FROM unnest($1::text[], $2::bytea[], $3::bytea[], $4::text[], $5::jsonb[]) WITH ORDINALITY AS n(tenant, sms_print, email_print, purpose, throttles, at) ORDER BY n.at`,
 };
 
 const notificationRow = (one: NewNotification) => ({
@@ -109,7 +114,7 @@ const notificationRow = (one: NewNotification) => ({
   retention_until: toTimestamp(one.retentionUntil), recipient_commitment: one.recipientCommitment, consent_references: one.consentReferences,
   artifact_references: one.artifactReferences, request_id: one.requestId, intent: one.intent, intent_hash: toHexBytes(one.intentHash),
   sms_print: one.recipient.smsPrint && toHexBytes(one.recipient.smsPrint), email_print: one.recipient.emailPrint && toHexBytes(one.recipient.emailPrint),
-  presumed: one.presumed,
+  presumed: one.presumed, ...(one.throttles ? { throttles: throttleRows(one.throttles) } : {}),
 });
 
 /** What the first append destroys already, for it is refused or nobody can be reached, is never written: only that it was there. */
@@ -162,6 +167,7 @@ const suppressedFor = async (db: Database, group: readonly NewNotification[]): P
   const bytes = (print: Uint8Array | null): Buffer | null => print && Buffer.from(print);
   const rows = await db.query<{ suppressed: string[] }>(SUPPRESSED, [
     group.map((one) => one.tenant), group.map(({ recipient }) => bytes(recipient.smsPrint)), group.map(({ recipient }) => bytes(recipient.emailPrint)),
+    group.map((one) => one.purpose), group.map(({ throttles = [] }) => JSON.stringify(throttleRows(throttles))),
   ]);
   return rows.map((row) => row.suppressed);
 };

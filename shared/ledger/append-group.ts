@@ -13,6 +13,7 @@ export const COLUMNS = {
   outbox: 'event_id text, attempt_key text, channel text, generation integer, not_before_at timestamptz',
   payloads: 'event_id text, part text, key_id text, box bytea, destroyed_at timestamptz',
   suppressions: 'event_id text, channel text, sender bytea, reason text, source text, at timestamptz, actor text, attempt_key text',
+  starts: 'event_id text, channel text, attempt_key text, at timestamptz, most integer, since timestamptz',
   destroyed: 'event_id text, part text, at timestamptz',
   providers: `event_id text, provider text, expected integer, writes boolean, revision integer, state text, reason text, opened_at timestamptz,
     closed_at timestamptz, failures integer, probe_at timestamptz, probe_attempt text, probe_submission integer, probe_until timestamptz`,
@@ -84,6 +85,21 @@ const WRITES = `${SUPPRESS},${OBSERVE},${DESTROY},
 ${INSERT_ROWS}
 SELECT event_id FROM won`;
 
+// What is begun under a throttle counts from now on. What no window can count any more goes with it; the hour is for clocks that are apart.
+const COUNT = `
+throttled AS MATERIALIZED (
+  SELECT t.*, n.tenant, n.purpose, CASE t.channel WHEN 'sms' THEN r.sms_print ELSE r.email_print END AS print
+    FROM jsonb_to_recordset($1::jsonb->'starts') AS t(${COLUMNS.starts}) JOIN won USING (event_id) JOIN notification n USING (event_id) JOIN recipient r USING (event_id)
+   WHERE t.most IS NOT NULL AND n.event_id = ANY($2::text[]) AND r.event_id = ANY($2::text[])),
+forgotten AS (
+  DELETE FROM throttled_start WHERE attempt_key = ANY(ARRAY(
+    SELECT x.attempt_key FROM throttled t CROSS JOIN LATERAL (
+      SELECT s.attempt_key FROM throttled_start s
+       WHERE s.address_print = t.print AND s.channel = t.channel AND s.tenant = t.tenant AND s.purpose = t.purpose AND s.at < t.since - interval '1 hour' LIMIT 100) x))),
+counted AS (
+  INSERT INTO throttled_start (attempt_key, tenant, channel, purpose, address_print, at)
+  SELECT attempt_key, tenant, channel, purpose, print, at FROM throttled WHERE print IS NOT NULL ON CONFLICT (attempt_key) DO NOTHING),`;
+
 // A submission starts only where its destination was not suppressed since it was decided on (see `tocsin_barred_starts`): whoever finds it
 // so has lost a race like any other, and decides again.
 const LOCKED = `
@@ -100,8 +116,8 @@ const SET_STATE = `UPDATE notification_state s SET version = i.version, head_has
 // The rows are locked in the order of their ids before any is updated: two statements over the same events then wait for each
 // other instead of deadlocking. The update compares the version again, so of two racers one wins and the other returns nothing.
 // A submission may rest on what is known of its provider: it loses where that has changed since.
-const APPEND: Statement = {
-  name: 'tocsin_append_v6',
+const appending = (name: string, more: string): Statement => ({
+  name,
   fixedPlan: true,
   text: `${LOCKED},
 won AS (
@@ -109,8 +125,11 @@ won AS (
      AND NOT EXISTS (
        SELECT 1 FROM jsonb_to_recordset($1::jsonb->'providers') AS p(${COLUMNS.providers}) LEFT JOIN provider_state ps ON ps.provider = p.provider
         WHERE p.event_id = s.event_id AND coalesce(ps.revision, 0) <> p.expected)
-  RETURNING s.event_id),${WRITES}`,
-};
+  RETURNING s.event_id),${more}${WRITES}`,
+});
+const APPEND = appending('tocsin_append_v6', '');
+// Only where something is begun under a throttle: every other append pays nothing for it.
+const APPEND_COUNTED = appending('tocsin_append_counted_v1', COUNT);
 
 // Of two appends that change one provider, one wins: its row is locked after those of the notifications (the count says so to the
 // planner), in the order of names, and compared then.
@@ -129,7 +148,7 @@ won AS (
 moved AS (
   UPDATE provider_state ps SET revision = w.revision, state = w.state, reason = w.reason, opened_at = w.opened_at, closed_at = w.closed_at,
     failures = w.failures, probe_at = w.probe_at, probe_attempt = w.probe_attempt, probe_submission = w.probe_submission, probe_until = w.probe_until
-    FROM wanted w JOIN won ON won.event_id = w.event_id WHERE ps.provider = w.provider AND w.writes),${WRITES}`,
+    FROM wanted w JOIN won ON won.event_id = w.event_id WHERE ps.provider = w.provider AND w.writes),${COUNT}${WRITES}`,
 };
 
 const ENSURE_PROVIDER: Statement = {
@@ -161,7 +180,8 @@ export const gather = (appends: readonly Append[]): Record<string, unknown> => (
  * Returns the event ids that won. One bad row fails the whole statement: the caller then tries each alone.
  */
 export const appendGroup = async (db: Database, appends: readonly Append[]): Promise<Set<string>> => {
-  const rows = await db.query<{ event_id: string }>(APPEND, [JSON.stringify(gather(appends)), idsOf(appends)]);
+  const statement = appends.some(({ rows: { starts } }) => starts.some((start) => start['most'] !== undefined)) ? APPEND_COUNTED : APPEND;
+  const rows = await db.query<{ event_id: string }>(statement, [JSON.stringify(gather(appends)), idsOf(appends)]);
   return new Set(rows.map((row) => row.event_id));
 };
 

@@ -6,6 +6,8 @@ import type { Loaded, Loader } from './load.ts';
 import type { SealedBox } from './rows.ts';
 import type { LostRaceRecord } from './lost-races.ts';
 import type { NewSuppression } from './suppressions.ts';
+import type { NewWithdrawal } from './consents.ts';
+import type { ThrottleAt } from './throttles.ts';
 
 /**
  * All that the use cases ask of a ledger. Postgres keeps it in production; the simulation keeps it in memory under the same
@@ -15,12 +17,16 @@ import type { NewSuppression } from './suppressions.ts';
 export interface LedgerPort {
   /** One notification; null where there is none. */
   load: Loader;
-  /** True where the append won, false where the version had moved on, or the destination of a submission that it starts was suppressed meanwhile. */
+  /** True where the append won, false where the version had moved on, or what it starts is barred by now: suppressed, its consent taken back, or throttled. */
   append: Appender;
   accept: (one: NewNotification) => Promise<Accepted>;
   findByIdempotencyKey: (tenant: string, idempotencyKey: string) => Promise<{ eventId: string; requestFingerprint: Buffer } | null>;
   /** Suppresses a destination; false where it was suppressed already. Once it is answered, no submission to it is started. */
   suppress: (one: NewSuppression) => Promise<boolean>;
+  /** Takes a consent back; false where it was already. Once it is answered, no submission that rests on it alone is started. */
+  withdrawConsent: (one: NewWithdrawal) => Promise<boolean>;
+  /** On which channels the recipient of a notification has had as many of its purpose as the throttles allow, `channel~`. */
+  throttled: (eventId: string, throttles: readonly ThrottleAt[]) => Promise<readonly string[]>;
   /** The tenant of a notification; null where there is none. */
   tenantOf: (eventId: string) => Promise<string | null>;
   /** Where its origin system is asked, sealed; null where nothing is to be asked, or that was destroyed. */

@@ -16,7 +16,10 @@ export interface Loaded {
   requestedAt: number;
   recipient: SealedBox | null;
   variables: SealedBox | null;
-  /** What of its recipient is suppressed: `channel:sender`, the sender's print in hex, or nothing for every sender. */
+  /**
+   * What bars its recipient. Suppressed: `channel:sender`, the sender's print in hex, or nothing for every sender. A consent taken back:
+   * `channel!basis`, or nothing for every one. Throttled, where that was asked: `channel~`.
+   */
   suppressed: readonly string[];
   /** Null also where there were none. */
   secrets: SealedBox | null;
@@ -34,11 +37,15 @@ interface Row {
   providers: ProviderRow[] | null;
 }
 
-/** What of a recipient is suppressed, as `Loaded` has it; `from` names tenant and fingerprints. Two probes of one index. */
+/** What of a recipient is suppressed, and which consents were taken back, as `Loaded` has it; `from` names tenant and fingerprints. Two probes each of one index. */
 export const suppressedOf = (from: { tenant: string; sms: string; email: string }): string => `ARRAY(
     SELECT x.channel || ':' || encode(x.sender_print, 'hex') FROM suppression x
      WHERE x.removed_at IS NULL AND x.address_print IN (${from.sms}, ${from.email}) AND x.tenant = ${from.tenant}
-       AND x.address_print = CASE x.channel WHEN 'sms' THEN ${from.sms} ELSE ${from.email} END)`;
+       AND x.address_print = CASE x.channel WHEN 'sms' THEN ${from.sms} ELSE ${from.email} END
+    UNION ALL
+    SELECT y.channel || '!' || y.basis FROM consent_withdrawal y
+     WHERE y.restored_at IS NULL AND y.address_print IN (${from.sms}, ${from.email}) AND y.tenant = ${from.tenant}
+       AND y.address_print = CASE y.channel WHEN 'sms' THEN ${from.sms} ELSE ${from.email} END)`;
 
 export const LOADED_COLUMNS = `s.event_id, s.state, s.head_hash, n.locale, n.requested_at, n.region, r.key_id AS recipient_key, r.box AS recipient_box,
   p.key_id AS variables_key, p.box AS variables_box, q.key_id AS secrets_key, q.box AS secrets_box,

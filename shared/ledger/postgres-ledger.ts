@@ -1,5 +1,6 @@
 import { createAcceptor, findByIdempotencyKey } from './accept-group.ts';
 import { createAppender } from './appender.ts';
+import { insertWithdrawal } from './consents.ts';
 import { loadDueDecisions, moveOutbox, nextDueAt, postponeDecisions } from './claims.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { processMetrics } from '../telemetry/metrics.ts';
@@ -11,6 +12,7 @@ import { createLoader } from './load.ts';
 import { createLostRaceRecorder } from './lost-races.ts';
 import { preconditionOf, tenantOf } from './reads.ts';
 import { insertSuppression } from './suppressions.ts';
+import { throttledFor } from './throttles.ts';
 import { loadWaiting } from './waiting.ts';
 
 /** The ledger of a process on Postgres: loads, appends and acceptances asked for at the same time share a statement. */
@@ -20,6 +22,8 @@ export const createPostgresLedger = (db: Database, metrics: Metrics = processMet
   accept: createAcceptor(db, metrics),
   findByIdempotencyKey: (tenant, idempotencyKey) => findByIdempotencyKey(db, tenant, idempotencyKey),
   suppress: (one) => insertSuppression(db, one),
+  withdrawConsent: (one) => insertWithdrawal(db, one),
+  throttled: (eventId, throttles) => throttledFor(db, eventId, throttles),
   tenantOf: (eventId) => tenantOf(db, eventId),
   preconditionOf: (eventId) => preconditionOf(db, eventId),
   loadDueDecisions: (now, limit) => loadDueDecisions(db, now, limit),

@@ -64,6 +64,8 @@ interface Chain {
   before: NotificationState; prevHash: Uint8Array; provenance: Provenance; senders?: SenderPrints;
   /** Its thresholds say when it is to be looked at; without it, it never is. */
   policy?: Policy;
+  /** What was known to bar the recipient, as `Loaded` has it; without it whatever bars them counts as news. */
+  barring?: readonly string[];
 }
 
 const entryRows = (stamped: readonly Stamped[], { before, prevHash, provenance }: Chain) => {
@@ -113,14 +115,29 @@ const outboxRow = (eventId: string) => (request: Extract<Request, { kind: 'enque
   event_id: eventId, attempt_key: request.attempt, channel: request.channel, generation: request.generation, not_before_at: toTimestamp(request.notBeforeAt),
 });
 
+type Throttle = Extract<Request, { kind: 'throttle' }>;
+
+/** What a start counts for under its throttle; nothing where it has none. */
+const throttleColumns = (requests: readonly Request[], key: string, now: number) => {
+  const throttle = requests.find((request): request is Throttle => request.kind === 'throttle' && request.attempt === key);
+  return throttle ? { attempt_key: key, at: toTimestamp(now), most: throttle.most, since: toTimestamp(now - throttle.withinMs) } : {};
+};
+
+/** The bases of a channel that were known to be taken back; nothing where none was. */
+const knownColumn = (barring: readonly string[], channel: Channel) => {
+  const known = barring.filter((entry) => entry.startsWith(`${channel}!`)).map((entry) => entry.slice(channel.length + 1));
+  return known.length > 0 ? { known } : {};
+};
+
 /** What the append needs to know of the suppression list, and what it adds to it. */
-const suppressionRows = ({ transitions, requests, state: { eventId } }: Decision, { provenance, senders = NO_SENDERS }: Chain, now: number) => ({
+const suppressionRows = ({ transitions, requests, state: { eventId } }: Decision, { provenance, senders = NO_SENDERS, barring = [] }: Chain, now: number) => ({
   starts: transitions.flatMap(({ transition: t }) => {
     const channel = t.kind === 'SubmissionStarted' ? parseAttemptKey(t.details.attempt)?.channel : undefined;
     if (channel === undefined) return [];
     // A submission of such mail starts under both of its senders' prints, and loses where either is barred.
     const prints = channel === 'email' && senders.mailing ? [senders.email, senders.mailing] : [senders[channel]];
-    return prints.map((sender) => ({ event_id: eventId, channel, sender }));
+    // Whatever it starts under, it counts once.
+    return prints.map((sender, index) => ({ event_id: eventId, channel, sender, ...knownColumn(barring, channel), ...(index === 0 ? throttleColumns(requests, attemptOf(t) as string, now) : {}) }));
   }),
   suppressions: requests.flatMap((request) => (request.kind === 'suppress' ? [{
     event_id: eventId, channel: request.channel, sender: `\\x${senders[request.channel] ?? ''}`, reason: request.reason, source: 'provider',

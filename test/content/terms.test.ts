@@ -81,11 +81,13 @@ describe('the terms of policies and templates', () => {
 
   it('are kept with the version, and nothing is where nothing was said', () => {
     append(URGENT, 'supplies: [category]\nsecrets: { message: [email] }\n');
-    edit(URGENT, '  US:\n', '  US:\n    quiet_hours: { sms: { from: "21:00", to: "08:00", time_zone: recipient } }\n');
+    edit(URGENT, '  US:\n', '  US:\n    quiet_hours: { sms: { from: "21:00", to: "08:00", time_zone: recipient, if_unknown: [America/New_York], except: [urgent] }, email: { from: "21:00", to: "08:00", time_zone: Europe/Berlin } }\n');
+    edit(URGENT, '    escalate_when', '    throttle: { most: 3, within: 10m }\n    escalate_when');
     append(`${SMS}/template.yaml`, 'segments: 3\nlink_hosts: [www.example.com]\nstates: { action: open the ticket, expiry: 15m }\n');
     const policies = loadPolicies(folders().policyDir);
     const [plain, urgent] = ['game-support-routine', 'game-support-urgent'].map((purpose) => policies.find((policy) => policy.purpose === purpose));
-    expect(urgent).toMatchObject({ supplies: ['category'], secretChannels: { message: ['email'] }, regions: { US: { quietHours: { sms: { from: '21:00', to: '08:00', timeZone: 'recipient' } } } } });
+    expect(urgent).toMatchObject({ supplies: ['category'], secretChannels: { message: ['email'] }, regions: { US: { quietHours: { sms: { from: '21:00', to: '08:00', timeZone: 'recipient', ifUnknown: ['America/New_York'], except: ['urgent'] }, email: { from: '21:00', to: '08:00', timeZone: 'Europe/Berlin' } } } } });
+    expect(urgent?.steps.map(({ throttle }) => throttle)).toEqual([{ most: 3, withinMs: 600_000 }, undefined]);
     expect(Object.keys(plain ?? {})).not.toEqual(expect.arrayContaining(['supplies']));
     const templates = loadTemplates(folders().templateDir);
     expect(templates.find(({ name }) => name === 'game-support-urgent-sms')?.terms).toEqual({ segments: { en: 3, de: 3 }, linkHosts: ['www.example.com'], states: { action: 'open the ticket', expiryMs: 900_000 } });
@@ -100,8 +102,8 @@ describe('the terms of policies and templates', () => {
     expect(lint()).toEqual([]);
   });
 
-  it('are warned of where they are doubtful: quiet hours that nobody obeys, a secret in an SMS, another span of time or link', () => {
-    edit(URGENT, '  US:\n', '  US:\n    quiet_hours: { sms: { from: "21:00", to: "08:00", time_zone: Europe/Berlin } }\n');
+  it('are warned of where they are doubtful: quiet hours with no zone to go by, a secret in an SMS, another span of time or link', () => {
+    edit(URGENT, '  US:\n', '  US:\n    quiet_hours: { sms: { from: "21:00", to: "08:00", time_zone: recipient } }\n');
     edit(`${SMS}/template.yaml`, 'queue: { type: string, max: 32 }', 'queue: { type: string, max: 32, secret: true }');
     edit(`${EMAIL}/template.yaml`, 'queue: { type: string, max: 32 }', 'queue: { type: string, max: 32, secret: true }');
     append(`${SMS}/sms.en.liquid`, ' in 10 minutes');
@@ -109,7 +111,7 @@ describe('the terms of policies and templates', () => {
     edit(`${EMAIL}/template.yaml`, 'ticket_url: {', 'other_url: {');
     for (const file of ['text.en', 'text.de', 'html.en', 'html.de']) edit(`${EMAIL}/${file}.liquid`, 'ticket_url', 'other_url');
     expect(lint()).toEqual([
-      'warning quiet_hours_not_obeyed policies/game-support-urgent/1.yaml:9', 'warning states_differ templates/game-support-urgent-email/1/template.yaml:5',
+      'warning no_zone_to_go_by policies/game-support-urgent/1.yaml:9', 'warning states_differ templates/game-support-urgent-email/1/template.yaml:5',
       'warning states_differ templates/game-support-urgent-email/1/text.en.liquid:1', 'warning secret_channel templates/game-support-urgent-sms/1/template.yaml:7',
     ]);
   });

@@ -1,4 +1,6 @@
-import type { NotificationState } from '../../shared/domain/state.ts';
+import { offsetAt } from '../../shared/content/time-zones.ts';
+import { isQuiet } from '../../shared/domain/quiet-hours.ts';
+import type { AttemptState, NotificationState } from '../../shared/domain/state.ts';
 import { findAttempt, hasFailed } from '../../shared/domain/state.ts';
 import type { Stamped, Transition } from '../../shared/domain/transitions.ts';
 import { must } from './broken-invariant.ts';
@@ -19,6 +21,18 @@ const once = (seen: Set<number>, value: number, invariant: string): void => {
   seen.add(value);
 };
 
+/** Whether the channel is silent for this recipient then. */
+const isSilent = ({ quietHours }: NotificationState, channel: 'sms' | 'email', at: number): boolean => {
+  const terms = quietHours?.[channel];
+  return terms !== undefined && isQuiet(terms, offsetAt, at);
+};
+
+/** What waits for the end of quiet hours waits to that very instant, before expiry, and its deadline counts from there. */
+const waitsForOpening = ({ starts_at: startsAt, channel }: { starts_at: number; channel: 'sms' | 'email' }, { stamped: { at }, from }: Entry): void => {
+  must(!isSilent(from, channel, startsAt) && (startsAt === at || isSilent(from, channel, startsAt - 1)), 'what waits for its opening starts right then', [at, startsAt]);
+  must(startsAt >= at && startsAt < from.expiresAt, 'an opening is waited for before expiry only', [at, startsAt]);
+};
+
 const submissionStarted = (tally: Tally, details: Details<'SubmissionStarted'>, { stamped: { at }, from, input }: Entry): void => {
   const attempt = findAttempt(from, details.attempt);
   must(attempt !== null && attempt.state === 'queued', 'a submission starts from the queue only', attempt);
@@ -26,6 +40,7 @@ const submissionStarted = (tally: Tally, details: Details<'SubmissionStarted'>, 
   must(from.closed === null, 'no submission is started after close (inv. 9)');
   must(from.paused === null, 'no submission is started while paused (inv. 9)');
   must(attempt !== null && input.eligibility(attempt.channel) === null, 'no submission is started on a barred channel (inv. 9)', details);
+  must(attempt !== null && !isSilent(from, attempt.channel, at), 'no submission is started inside quiet hours', details);
   must(attempt?.superseded === false, 'no submission is started on a superseded attempt (inv. 10)');
   must((attempt?.retryAt ?? 0) <= at, 'no submission is started before its retry instant');
   must(attempt !== null && details.outcome_due_at === at + (input.policy.steps[attempt.step]?.submitLimitMs ?? 0), 'every instant derives from the injected clock', details);
@@ -128,8 +143,21 @@ export const checkTransition = (tally: Tally, entry: Entry): void => {
       if (transition.details.origin === 'policy') once(tally.planned, transition.details.step, 'a step is planned once by policy (inv. 3)');
       else plannedByOperator(transition.details, entry);
       must(entry.input.eligibility(transition.details.channel) === null, 'nothing is planned on a barred channel (inv. 9)', transition);
+      if (transition.kind === 'AttemptPlanned') {
+        const { starts_at: startsAt, decision_deadline_at: deadlineAt, step } = transition.details;
+        waitsForOpening(transition.details, entry);
+        must((startsAt === entry.stamped.at || deadlineAt > startsAt) && deadlineAt <= startsAt + (entry.input.policy.steps[step]?.decideWithinMs ?? 0), 'a deadline counts from the opening', transition);
+      }
       return must(entry.from.attempts.every((attempt) => attempt.key !== transition.details.attempt), 'an attempt key is used once', transition);
+    case 'AttemptPostponed': {
+      const attempt = findAttempt(entry.from, transition.details.attempt);
+      must(entry.from.paused === null && attempt !== null && attempt.unknownSubmissions.length === 0, 'only what was definitely not sent is postponed, and not while paused', transition);
+      must(transition.details.starts_at > entry.stamped.at, 'what is postponed starts later', transition);
+      return waitsForOpening({ ...transition.details, channel: attempt?.channel ?? 'sms' }, entry);
+    }
     case 'AttemptQueued':
+      must(!isSilent(entry.from, findAttempt(entry.from, transition.details.attempt)?.channel ?? 'sms', entry.stamped.at), 'nothing is queued inside quiet hours', transition);
+      return must(entry.from.paused === null, 'nothing is queued while paused (inv. 9)', transition);
     case 'AttemptRequeued':
     case 'AttemptHeld':
     case 'AttemptReleased': return must(entry.from.paused === null, 'nothing is queued while paused (inv. 9)', transition);
@@ -145,12 +173,14 @@ export const checkTransition = (tally: Tally, entry: Entry): void => {
     case 'StepSkipped': {
       const { channel, reason } = transition.details;
       const never = entry.command.kind === 'accept' && entry.command.intent.barred[channel] === reason;
-      return must(never || entry.input.eligibility(channel) === reason, 'a step is skipped for the reason that bars its channel', transition);
+      const silent = reason === 'quiet_hours' && isSilent(entry.from, channel, entry.stamped.at);
+      return must(never || silent || entry.input.eligibility(channel) === reason, 'a step is skipped for the reason that bars its channel', transition);
     }
     case 'AttemptSuppressed': {
       const { attempt, source, reason } = transition.details;
-      const { channel, state } = findAttempt(entry.from, attempt) as { channel: 'sms' | 'email'; state: string };
-      return must(source !== 'eligibility' || (state === 'queued' && entry.input.eligibility(channel) === reason), 'only a barred channel ends what waits', transition);
+      const { channel, state, retryAt } = findAttempt(entry.from, attempt) as AttemptState;
+      const silent = reason === 'quiet_hours' && isSilent(entry.from, channel, Math.max(entry.stamped.at, retryAt ?? 0));
+      return must(source !== 'eligibility' || ((state === 'queued' || state === 'planned') && (silent || entry.input.eligibility(channel) === reason)), 'only a barred channel ends what waits', transition);
     }
     case 'AttemptCancelled': {
       const attempt = findAttempt(entry.from, transition.details.attempt);

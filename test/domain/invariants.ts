@@ -34,7 +34,7 @@ const attemptRules = (attempt: AttemptState, { before, decision: { state, transi
   must(!isUnsubmitted(attempt) || !attempt.superseded, 'a claim leaves no earlier attempt unsubmitted (inv. 10)', attempt);
   must(!isUnsubmitted(attempt) || now < state.expiresAt, 'nothing waits to be submitted once expired (inv. 5)', attempt);
   must(!isUnsubmitted(attempt) || state.closed === null, 'nothing waits to be submitted once closed (inv. 9)', attempt);
-  must(attempt.state !== 'queued' || state.paused !== null || input.eligibility(attempt.channel) === null, 'nothing waits to be submitted on a barred channel (inv. 9)', attempt);
+  must(!isUnsubmitted(attempt) || state.paused !== null || input.eligibility(attempt.channel) === null, 'nothing waits to be submitted on a barred channel (inv. 9)', attempt);
   must(attempt.state !== 'submitting' || (attempt.outcomeDueAt as number) > now || was?.state !== 'submitting', 'a lost worker is rescued', attempt);
   must(attempt.nextPollAt === null || attempt.nextPollAt < state.reconcileUntil, 'no poll after the grace', attempt);
   must(attempt.nextPollAt === null || isLive(attempt), 'only a live attempt is polled', attempt);

@@ -25,6 +25,8 @@ export interface Life {
   renderFails: Channel | null; barred: Channel | null; expiresInMs: number; seed: number; acts: Act[];
   payload: PayloadTerms;
   shadow: Channel | null;
+  /** A channel that is silent for a while, in minutes after the start. */
+  quiet: { channel: Channel; from: number; minutes: number; zoneKnown: boolean; exempt: boolean } | null;
 }
 
 const act: fc.Arbitrary<Act> = fc.record({ kind: fc.constantFrom(...ACTS), pick: fc.nat(1_000), draw: fc.nat(1_000_000), repeat: fc.boolean() });
@@ -37,6 +39,7 @@ export const anyLife: fc.Arbitrary<Life> = fc.record({
   renderFails: fc.constantFrom<Channel | null>(null, null, null, null, null, null, null, null, 'sms', 'email'),
   barred: fc.constantFrom<Channel | null>(null, null, null, null, null, null, null, null, 'sms', 'email'),
   expiresInMs: fc.constantFrom(900_000, 900_000, 90_000, 20_000), seed: fc.nat(), acts: fc.array(act, { minLength: 5, maxLength: 45 }),
+  quiet: fc.oneof(fc.constant(null), fc.record({ channel: fc.constantFrom<Channel>('sms', 'email'), from: fc.integer({ min: 0, max: 4 }), minutes: fc.constantFrom(1, 2, 6, 12, 30), zoneKnown: fc.constantFrom(true, true, true, true, false), exempt: fc.constantFrom(false, false, false, true) })),
   payload: fc.record({
     variables: fc.constantFrom('submitted' as const, 'settled' as const, 'retention' as const), addresses: fc.constantFrom('retry_window' as const, 'retention' as const),
     retryWindowMs: fc.constantFrom(0, 60_000, 86_400_000), afterSettling: fc.constantFrom('retry' as const, 'retry' as const, 'nothing' as const),
@@ -167,18 +170,24 @@ const asking = ({ precondition, asksOnly }: Life, channel: Channel) => (precondi
 
 const shadowOf = ({ shadow }: Life, channel: Channel) => (shadow === channel ? { shadow: true as const } : {});
 
+const timeOf = (minutes: number): string => new Date(START + minutes * 60_000).toISOString().slice(11, 16);
+
+const quietOf = ({ quiet }: Life) => (quiet === null ? {} : {
+  regions: { US: { consent: {}, quietHours: { [quiet.channel]: { from: timeOf(quiet.from), to: timeOf(quiet.from + quiet.minutes), timeZone: 'recipient', ...(quiet.exempt ? { except: ['urgent' as const] } : {}) } } } },
+});
+
 /** Plays a life to its end: random acts, then only what time itself brings, until nothing is due any more. */
 export const live = (life: Life): World => {
   const { escalateWhen, onUnknown, maxSubmissions, strategy, order, jitter, seed, renderFails, barred } = life;
   const step = { escalateWhen, onUnknown, pollJitter: jitter, transportRetry: { maxSubmissions, baseMs: 1_000, capMs: 10_000 } };
   const world = openWorld({
-    policy: examplePolicy({ policy: { strategy, payload: life.payload }, sms: { ...step, ...asking(life, 'sms'), ...shadowOf(life, 'sms') }, email: { ...step, ...asking(life, 'email'), ...shadowOf(life, 'email') }, order }), random: generator(seed), carriers: carriersOf(life),
+    policy: examplePolicy({ policy: { strategy, payload: life.payload, ...quietOf(life) }, sms: { ...step, ...asking(life, 'sms'), ...shadowOf(life, 'sms') }, email: { ...step, ...asking(life, 'email'), ...shadowOf(life, 'email') }, order }), random: generator(seed), carriers: carriersOf(life),
     render: (channel) => (channel === renderFails ? { ok: false, reason: 'render_error' } : { ok: true, hash: 'b1946ac9' }),
   });
   const scene: Scene = { world, calls: [] };
   world.accept({
     ...(life.precondition === null ? {} : { onPreconditionError: life.precondition }), expiresAt: START + life.expiresInMs, barred: barred ? { [barred]: 'no_consent' } : {},
-    payloadParts: ['secrets', 'variables', 'addresses'],
+    payloadParts: ['secrets', 'variables', 'addresses'], timeZone: life.quiet?.zoneKnown === false ? null : 'UTC',
   });
   for (const next of life.acts) play(scene, next);
   const draws = generator(seed + 1);

@@ -33,10 +33,19 @@ const refusedLate = (): World => {
   return world;
 };
 
+/** Its channel is barred while it waits for the end of its quiet hours. */
+const barredWhileSilent = (): World => {
+  const world = openWorld({ policy: examplePolicy({ policy: { regions: { US: { consent: {}, quietHours: { sms: { from: '11:00', to: '12:05', timeZone: 'UTC' } } } } } }) });
+  world.accept();
+  world.bar('sms');
+  world.tick();
+  return world;
+};
+
 /** Every edge that these and many random lives walk; the seed is fixed, so that a run is like the one before. */
 const walked = (): Set<string> => {
   const lives = fc.sample(anyLife, { numRuns: 1_500, seed: 20_260_105 }).map(live);
-  const rare = (['closed', 'expired'] as const).flatMap((how) => [overtaken(how, 'alive'), overtaken(how, 'lost')]).concat(refusedLate());
+  const rare = (['closed', 'expired'] as const).flatMap((how) => [overtaken(how, 'alive'), overtaken(how, 'lost')]).concat(refusedLate(), barredWhileSilent());
   return new Set([...lives, ...rare].flatMap(({ edges }) => [...edges.keys()]));
 };
 

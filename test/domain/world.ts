@@ -1,3 +1,4 @@
+import { offsetAt } from '../../shared/content/time-zones.ts';
 import type { Channel, Instant } from '../../shared/domain/words.ts';
 import type { Command } from '../../shared/domain/decide.ts';
 import { decide } from '../../shared/domain/decide.ts';
@@ -88,7 +89,7 @@ export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, ren
   let state = emptyState(EVENT);
   let providers: ProviderStates = {};
   const run = (command: Command): Decision => {
-    const input: DecisionInput = { now, random, policy, carriers, providers, eligibility: (channel) => barred.get(channel) ?? null, render: ({ step }) => render(step.channel) };
+    const input: DecisionInput = { now, random, policy, carriers, providers, eligibility: (channel) => barred.get(channel) ?? null, offsetAt, render: ({ step }) => render(step.channel) };
     const decision = decide(command, state, input);
     providers = { ...providers, ...providersWritten(decision) };
     check({ before: state, command, decision, input, providers });

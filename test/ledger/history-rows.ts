@@ -25,7 +25,7 @@ const addCheckpoints = async (owner: pg.Client, engine: Engine, count: number): 
   await owner.query('INSERT INTO checkpoint SELECT * FROM jsonb_populate_recordset(NULL::checkpoint, $1::jsonb)', [JSON.stringify(rows)]);
 };
 
-/** What else a history leaves, beside notifications: handled dead letters, suppressions that hold and that were taken back, lost races, checkpoints. */
+/** What else a history leaves, beside notifications: handled dead letters, suppressions and withdrawn consents that hold and that were taken back, throttled starts, lost races, checkpoints. */
 export const addHistoryRows = async (databaseUrl: string, engine: Engine, count: number): Promise<void> => {
   const owner = new pg.Client({ connectionString: databaseUrl });
   await owner.connect();
@@ -37,6 +37,11 @@ export const addHistoryRows = async (databaseUrl: string, engine: Engine, count:
     await owner.query(`INSERT INTO suppression (tenant, channel, address_print, sender_print, reason, source, at, actor, removed_at, removed_by, removed_reason)
       SELECT 'default', 'sms', decode(md5(random()::text), 'hex'), '', 'requested', 'hand', 'epoch', 'test', CASE WHEN n % 2 = 0 THEN 'epoch'::timestamptz END, CASE WHEN n % 2 = 0 THEN 'test' END, CASE WHEN n % 2 = 0 THEN 'mistake' END
         FROM generate_series(1, $1::integer) AS n`, [count]);
+    await owner.query(`INSERT INTO consent_withdrawal (tenant, channel, address_print, basis, reason, at, actor, restored_at, restored_by, restored_reason)
+      SELECT 'default', 'sms', decode(md5(random()::text), 'hex'), '', 'requested', 'epoch', 'test', CASE WHEN n % 2 = 0 THEN 'epoch'::timestamptz END, CASE WHEN n % 2 = 0 THEN 'test' END, CASE WHEN n % 2 = 0 THEN 'mistake' END
+        FROM generate_series(1, $1::integer) AS n`, [count]);
+    await owner.query(`INSERT INTO throttled_start (attempt_key, tenant, channel, purpose, address_print, at)
+      SELECT md5(random()::text), 'default', 'sms', 'account-report', decode(md5(random()::text), 'hex'), 'epoch' FROM generate_series(1, $1::integer) AS n`, [count]);
     await owner.query(`INSERT INTO lost_race (event_id, at, actor, request_id, decided_on, found) SELECT event_id, requested_at, 'coordinator', 'r', 1, 2 FROM notification ORDER BY event_id LIMIT $1`, [count]);
     await addCheckpoints(owner, engine, count);
     await owner.query('VACUUM ANALYZE');

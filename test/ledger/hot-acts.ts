@@ -15,12 +15,14 @@ import { requestDeadLetters } from '../../shared/delivery/dead-letter-requests.t
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { performAttempt } from '../../shared/delivery/perform-attempt.ts';
 import { createRelay } from '../../shared/delivery/relay.ts';
+import { withdrawConsent } from '../../shared/delivery/consent.ts';
 import { addressPrint, suppressDestination } from '../../shared/delivery/suppression.ts';
 import { sweepDecisions } from '../../shared/delivery/sweep.ts';
 import type { SubmitResult } from '../../shared/domain/provider-answers.ts';
 import { insertApiKey } from '../../shared/ledger/api-keys.ts';
 import { listDeadLetters } from '../../shared/ledger/dead-letters.ts';
 import { oldestDueAges } from '../../shared/ledger/heartbeat.ts';
+import { restoreConsents } from '../../shared/ledger/consents.ts';
 import { removeSuppressions } from '../../shared/ledger/suppressions.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { openQueueBackend } from '../../shared/queue/queue-backend.ts';
@@ -154,6 +156,9 @@ export const actAll = async (clocked: ClockedEngine, databaseUrl: string): Promi
   const request = ticketRequest(`suppressed-${engine.now()}`);
   await acceptNotification(engine, { ...request, recipient: { ...request.recipient, sms: address } });
   await removeSuppressions(engine.db, { tenant: TENANT, channel: 'sms', addressPrint: addressPrint(engine.ring, 'sms', address) }, { at: engine.now(), actor: 'test', reason: 'mistake' });
+  await withdrawConsent(engine, { tenant: TENANT, channel: 'sms', address, basis: null, reason: 'requested', actor: 'test' });
+  await acceptNotification(engine, { ...ticketRequest(`withdrawn-${engine.now()}`), recipient: { ...request.recipient, sms: address } });
+  await restoreConsents(engine.db, { tenant: TENANT, channel: 'sms', addressPrint: addressPrint(engine.ring, 'sms', address), basis: undefined }, { at: engine.now(), actor: 'test', reason: 'mistake' });
   await coordinate(clocked, databaseUrl);
   await engine.ledger.recordLostRace({ eventId: await submitTo(engine, { kind: 'unknown', reason: 'lost_response' }), at: engine.now(), actor: 'test', requestId: 'r', decidedOn: 1, found: 2 });
   moveTo(engine.now() + 31_000);

@@ -15,7 +15,7 @@ import { addHistoryRows, rowCounts } from './history-rows.ts';
 const DAY_MS = 86_400_000;
 const [FEW, MANY] = [2_000, 20_000];
 /** Tables that grow with history; `outbox` holds only what waits and has a test of its own. */
-const GROWING = /^(notification|notification_state|attempt|ledger_entry(_\w+)?|sealed_payload|recipient|ticket|observation_raw|lost_race|dead_letter|dead_letter_request|suppression|checkpoint)$/;
+const GROWING = /^(notification|notification_state|attempt|ledger_entry(_\w+)?|sealed_payload|recipient|ticket|observation_raw|lost_race|dead_letter|dead_letter_request|suppression|consent_withdrawal|throttled_start|checkpoint)$/;
 /** Partial indexes of what is open: what was settled has left them. */
 const OF_WHAT_IS_OPEN = /^(dead_letter_(open|list|event|to_show|to_hide)|dead_letter_request_(open|due)|attempt_(waiting|poll_provider|poll_deadline))$/;
 /** Below this a table or partition fits into some pages, and reading them is as good as any index. */

@@ -1,6 +1,6 @@
 import type { Seeded } from '../audit/seeded.ts';
 import type { Fault, Plan } from './plan.ts';
-import { ASKING, SHADOWED } from './policies.ts';
+import { ASKING, FLOODED, SHADOWED, SILENT } from './policies.ts';
 import { stream } from './random.ts';
 
 /** A plan made richer in what leads to one kind of mistake; the seed still decides everything. */
@@ -52,6 +52,24 @@ const FOCUSES = {
       ...workflow, policy: random.pick(ASKING), closeAfterMs: null, region: 'US',
       origin: { errors: random.pick([0, 0, 1, 2]), noAfterMs: random.between(500, 40_000), slowMs: random.pick([5, 300, 1_500]) },
     })),
+  }),
+  /** Quiet hours begin while the first submission is put off. */
+  'quiet-hours': (plan: Plan, random: Seeded): Plan => ({
+    ...plan,
+    workflows: plan.workflows.map((workflow) => {
+      const policy = random.pick(SILENT);
+      return { ...workflow, policy, at: policy === SILENT[1] ? random.between(50_000, 59_900) : workflow.at, origin: null, closeAfterMs: null, expiresInMs: null, bar: null, acts: [], unrenderable: false, region: 'US' };
+    }),
+    faults: [...plan.faults, ...[1, 2].map((pass): Fault => ({ kind: 'rate-limited', pass, retryAfterMs: random.pick([null, 2_000, 20_000]) }))],
+  }),
+  /** A consent is taken back while a submission is about to start. */
+  withdrawals: (plan: Plan, random: Seeded): Plan => ({
+    ...plan, workflows: plan.workflows.map((workflow) => ({ ...workflow, acts: [{ kind: random.pick(['withdraw-sms', 'withdraw-sms', 'withdraw-email']), afterMs: random.between(0, 12) }] })),
+  }),
+  /** Several to one recipient at the same time, under a throttle. */
+  floods: (plan: Plan, random: Seeded): Plan => ({
+    ...plan,
+    workflows: [0, 1, 2].map((index) => ({ ...(plan.workflows[0] as Plan['workflows'][number]), at: index * random.between(0, 40), policy: FLOODED, origin: null, closeAfterMs: null, expiresInMs: null, bar: null, acts: [], unrenderable: false, region: 'US', person: 0 })),
   }),
 } as const;
 export type FocusName = keyof typeof FOCUSES;

@@ -8,6 +8,7 @@ import type { Commit, MemoryNotification } from './memory-ledger.ts';
 import type { Receipt } from './provider.ts';
 import type { Book, Told } from './watch.ts';
 import { openBook, toldBy } from './watch.ts';
+import { openBarringChecks } from './barring-checks.ts';
 import { openOriginChecks } from './origin-checks.ts';
 import type { OriginAnswered } from './origins.ts';
 import { openPayloadChecks } from './payload-rules.ts';
@@ -40,6 +41,8 @@ export interface CheckSettings {
   originSaid: (eventId: string) => readonly OriginAnswered[];
   /** Whether the list holds the destination of a notification on that channel. */
   isSuppressed: (notification: MemoryNotification, channel: string) => boolean;
+  /** Whether a consent of its recipient on that channel was taken back. */
+  isWithdrawn: (notification: MemoryNotification, channel: string) => boolean;
   /** Sees every state that an entry leads from and to. */
   onMoved: (from: NotificationState, to: NotificationState) => void;
 }
@@ -50,6 +53,8 @@ const ENDS: Record<string, string> = {
   AttemptDelivered: 'delivered', AttemptUndelivered: 'undelivered', AttemptRejected: 'rejected', AttemptSuppressed: 'suppressed',
   AttemptCancelled: 'cancelled', AttemptExpired: 'expired', AttemptDeadLettered: 'dead_lettered', AttemptRenderFailed: 'render_failed', AttemptShadowed: 'shadowed',
 };
+/** What ends an attempt before anything of it was sent, and counts as a step that was skipped. */
+const BARS = new Set(['suppressed', 'consent_withdrawn', 'throttled', 'quiet_hours']);
 const HEARD = new Set(['StatusObserved', 'AttemptDelivered', 'AttemptUndelivered', 'AttemptRejected', 'AttemptSuppressed', 'StatusReadFailed', 'AttemptAdopted']);
 const QUEUED = new Set(['AttemptQueued', 'AttemptRequeued', 'SubmissionDeferred', 'SubmissionAbandoned', 'ResubmissionPlanned']);
 
@@ -109,7 +114,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
     must(book.closedAt === null && told.at < book.expiresAt, 'nothing is claimed after close or expiry', attempt.key);
     must(book.pausedAt === null, 'nothing is claimed while paused', attempt.key);
     // Ended by the list, its step counts as skipped: the next one starts whatever the policy says.
-    const skipped = attempt.state === 'suppressed' && attempt.reason === 'suppressed';
+    const skipped = attempt.state === 'suppressed' && attempt.reason !== null && BARS.has(attempt.reason);
     const permitted = skipped || step.escalateWhen.includes(rests.class as 'failed') || (stranded && step.escalateWhen.includes('failed'));
     must(classOf(attempt) === rests.class && permitted, 'a claim is permitted by what the ledger knows', `${attempt.key} ${rests.class}`);
     must(!heardLater, 'an answer in hand is heard before a claim is made', attempt.key);
@@ -135,6 +140,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
   };
 
   const checkOrigin = openOriginChecks(settings);
+  const checkBarring = openBarringChecks(settings);
   /** By the policy itself, and not by what the state made of it. */
   const checkShadow = ({ transition: { kind, details } }: Told, from: NotificationState, policy: Policy): void => {
     const stepOf = (key: unknown): PolicyStep | undefined => policy.steps[find(from, key)?.step ?? -1];
@@ -165,7 +171,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
     }
     if (kind === 'AttemptDeadLettered') must(details['reason'] !== 'render_drift' && (details['reason'] !== 'payload_destroyed' || around.erased), 'what was planned can be rendered again', String(details['attempt']));
     if (kind === 'StepSkipped' && details['reason'] === 'suppressed') must(around.erased || around.suppressed(String(details['channel'])), 'only what the list holds is suppressed', String(details['channel']));
-    if (kind === 'AttemptSuppressed' && details['source'] === 'eligibility') must(around.erased || around.suppressed(String(find(from, details['attempt'])?.channel)), 'only what the list holds is suppressed', String(details['attempt']));
+    if (kind === 'AttemptSuppressed' && details['source'] === 'eligibility' && details['reason'] === 'suppressed') must(around.erased || around.suppressed(String(find(from, details['attempt'])?.channel)), 'only what the list holds is suppressed', String(details['attempt']));
     if (kind === 'AttemptSuppressed' && details['reason'] === 'opted_out') must(around.erased || around.suppressed(String(find(from, details['attempt'])?.channel)), 'an opt-out is on the list with its transition', String(details['attempt']));
     if (kind in ENDS) ended(book, told, from);
     if (kind === 'DeliveryCorrected') book.ended.set(String(details['attempt']), 'undelivered');
@@ -201,6 +207,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
       const row = notification.attempts.get(attempt.key);
       must(row?.state === attempt.state && row.nextPollAt === attempt.nextPollAt && row.settledAt === attempt.settledAt, 'the next poll and the state stand in the database', attempt.key);
       must(attempt.state !== 'queued' || attempt.requeueAt === null || state.paused !== null || (notification.decideAt !== null && notification.decideAt <= attempt.requeueAt), 'whatever waits has an alarm', attempt.key);
+      must(attempt.state !== 'planned' || state.paused !== null || (notification.decideAt !== null && notification.decideAt <= attempt.startsAt), 'whatever waits has an alarm', attempt.key);
     }
     must(state.settledAt !== null || notification.decideAt !== null, 'whatever is open has an alarm', notification.eventId);
     // While paused nothing is enqueued; the resume finds what waits by its alarm.
@@ -220,6 +227,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
       let state = before ?? emptyState(notification.eventId);
       told.forEach((one, index) => {
         payloads.onEntry(one, state);
+        checkBarring(one, { notification, from: state, policy });
         entry(book, one, { from: state, policy, now, erased: notification.erased, suppressed: (channel) => settings.isSuppressed(notification, channel), later: told.slice(index + 1), all: told });
         const next = evolve(state, { at: one.at, transition: one.transition } as Stamped);
         settings.onMoved(state, next);

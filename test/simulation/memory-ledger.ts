@@ -6,6 +6,8 @@ import type { LedgerPort } from '../../shared/ledger/ledger-port.ts';
 import type { Loaded } from '../../shared/ledger/load.ts';
 import type { Append, SealedBox } from '../../shared/ledger/rows.ts';
 import type { NewSuppression } from '../../shared/ledger/suppressions.ts';
+import type { NewWithdrawal } from '../../shared/ledger/consents.ts';
+import type { ThrottleAt } from '../../shared/ledger/throttles.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
 import { isProbeDue } from '../../shared/domain/provider-state.ts';
 import type { ProviderState, ProviderStates } from '../../shared/domain/provider-state.ts';
@@ -45,6 +47,12 @@ export interface MemoryNotification {
 /** A destination that is suppressed; `sender` is empty for every sender. */
 export interface MemorySuppression { tenant: string; channel: string; address: string; sender: string; reason: string; source: string; at: number; eventId: string | null }
 
+/** A consent that was taken back; `basis` is empty for every one. */
+export interface MemoryWithdrawal { tenant: string; channel: string; address: string; basis: string; at: number }
+
+/** What was begun under a throttle. */
+export interface MemoryStart { key: string; tenant: string; channel: string; purpose: string; address: string; at: number }
+
 interface StoredOutbox extends OutboxRow { takenBy: object | null }
 
 /** What one commit changed, for whoever watches the ledger. */
@@ -76,6 +84,10 @@ export interface MemoryLedger {
   postpone: (eventIds: readonly string[], until: number) => void;
   readonly suppressions: readonly MemorySuppression[];
   suppress: (one: NewSuppression) => boolean;
+  readonly withdrawals: readonly MemoryWithdrawal[];
+  withdrawConsent: (one: NewWithdrawal) => boolean;
+  readonly throttledStarts: readonly MemoryStart[];
+  throttled: (eventId: string, throttles: readonly ThrottleAt[]) => string[];
   /** Destroys what is sealed, as an erasure does; the entries stay. */
   erase: (eventId: string) => void;
 }
@@ -144,13 +156,21 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
   const messages = new Map<string, string>();
   const beats = new Map<string, number>();
   const suppressions: MemorySuppression[] = [];
+  const withdrawals: MemoryWithdrawal[] = [];
+  const throttledStarts: MemoryStart[] = [];
   let providers: ProviderStates = {};
   let outbox: StoredOutbox[] = [];
   let serial = 0;
 
-  /** What of these addresses is suppressed, `channel:sender`. */
-  const standing = (tenant: string, prints: Record<string, string | null>): string[] =>
-    suppressions.filter((one) => one.tenant === tenant && one.address === prints[one.channel]).map((one) => `${one.channel}:${one.sender}`);
+  /** What of these addresses is suppressed, `channel:sender`, and what consents were taken back, `channel!basis`. */
+  const standing = (tenant: string, prints: Record<string, string | null>): string[] => [
+    ...suppressions.filter((one) => one.tenant === tenant && one.address === prints[one.channel]).map((one) => `${one.channel}:${one.sender}`),
+    ...withdrawals.filter((one) => one.tenant === tenant && one.address === prints[one.channel]).map((one) => `${one.channel}!${one.basis}`),
+  ];
+  const begunSince = (of: { tenant: string; channel: string; purpose: string; address: string | null | undefined }, sinceAt: number): number => throttledStarts
+    .filter((one) => one.tenant === of.tenant && one.channel === of.channel && one.purpose === of.purpose && one.address === of.address && one.at > sinceAt).length;
+  const throttledOf = (of: { tenant: string; purpose: string; prints: Record<string, string | null> }, throttles: readonly ThrottleAt[]): string[] =>
+    throttles.filter(({ channel, most, sinceAt }) => begunSince({ ...of, channel, address: of.prints[channel] }, sinceAt) >= most).map(({ channel }) => `${channel}~`);
   /** The one index of the list: a destination is suppressed once per sender. */
   const suppressOnce = (one: MemorySuppression): boolean => {
     if (suppressions.some((each) => each.tenant === one.tenant && each.channel === one.channel && each.address === one.address && each.sender === one.sender)) return false;
@@ -160,6 +180,12 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
   /** A submission starts only where its destination was not suppressed since it was decided on. */
   const isBarred = (n: MemoryNotification, append: Append): boolean => append.rows.starts.some(({ channel, sender }) =>
     standing(n.tenant, n.prints).some((entry) => entry === `${channel}:` || (entry.startsWith(`${channel}:`) && (sender === null || entry === `${channel}:${sender}`))));
+  /** Nor was a consent taken back that was not known then. */
+  const isWithdrawn = (n: MemoryNotification, append: Append): boolean => append.rows.starts.some(({ channel, known }) =>
+    standing(n.tenant, n.prints).some((entry) => entry.startsWith(`${channel}!`) && !((known ?? []) as string[]).includes(entry.slice(String(channel).length + 1))));
+  /** Nor did its destination have as many of its purpose as its throttle allows. */
+  const isThrottled = (n: MemoryNotification, append: Append): boolean => append.rows.starts.some(({ channel, most, since }) =>
+    most !== undefined && begunSince({ tenant: n.tenant, channel: String(channel), purpose: n.state.purpose, address: n.prints[String(channel)] }, instant(since) as number) >= Number(most));
 
   const loadedOf = (n: MemoryNotification): Loaded => ({
     eventId: n.eventId, state: n.state, headHash: n.headHash, locale: n.locale, requestedAt: n.requestedAt, recipient: n.recipient, variables: n.variables, secrets: n.secrets,
@@ -204,6 +230,12 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       const address = n.prints[String(row['channel'])];
       if (address) suppressOnce({ tenant: n.tenant, channel: String(row['channel']), address, sender: bytes(row['sender']), reason: String(row['reason']), source: String(row['source']), at: instant(row['at']) as number, eventId: n.eventId });
     }
+    for (const row of append.rows.starts) {
+      const address = n.prints[String(row['channel'])];
+      if (row['most'] !== undefined && address && !throttledStarts.some(({ key }) => key === row['attempt_key'])) {
+        throttledStarts.push({ key: String(row['attempt_key']), tenant: n.tenant, channel: String(row['channel']), purpose: n.state.purpose, address, at: instant(row['at']) as number });
+      }
+    }
     for (const { part } of append.rows.destroyed) n[part === 'addresses' ? 'recipient' : part] = null;
     const written = append.rows.providers.filter((row) => row['writes'] === true);
     providers = { ...providers, ...toProviderStates(written as unknown as ProviderRow[]) };
@@ -223,6 +255,8 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       const n = notifications.get(append.eventId);
       if (!n || n.version !== Number(append.rows.state['expected'])) return false;
       if (isBarred(n, append)) return false;
+      if (isWithdrawn(n, append)) return false;
+      if (isThrottled(n, append)) return false;
       if (!stands(append)) return false;
       write(n, append);
       return true;
@@ -231,7 +265,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       const known = byKey.get(`${one.tenant} ${one.idempotencyKey}`);
       if (known) return { kind: 'exists', eventId: known.eventId, requestFingerprint: known.requestFingerprint };
       const prints = { sms: hexOf(one.recipient.smsPrint), email: hexOf(one.recipient.emailPrint) };
-      const suppressed = standing(one.tenant, prints);
+      const suppressed = [...standing(one.tenant, prints), ...throttledOf({ tenant: one.tenant, purpose: one.purpose, prints }, one.throttles ?? [])];
       if (suppressed.some((entry) => !one.presumed.includes(entry))) return { kind: 'suppressed', suppressed };
       if (notifications.has(one.append.eventId)) throw new ConstraintViolation('notification_pkey');
       const n: MemoryNotification = {
@@ -299,6 +333,18 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
       n.precondition = null;
       n.erased = true;
     },
+    withdrawals,
+    withdrawConsent: ({ tenant, channel, addressPrint, basis, at }) => {
+      const address = hexOf(addressPrint) ?? '';
+      if (withdrawals.some((one) => one.tenant === tenant && one.channel === channel && one.address === address && one.basis === basis)) return false;
+      withdrawals.push({ tenant, channel, address, basis, at });
+      return true;
+    },
+    throttledStarts,
+    throttled: (eventId, throttles) => {
+      const n = notifications.get(eventId);
+      return n ? throttledOf({ tenant: n.tenant, purpose: n.state.purpose, prints: n.prints }, throttles) : [];
+    },
     suppress: ({ tenant, channel, addressPrint, senderPrint, reason, source, at }) =>
       suppressOnce({ tenant, channel, address: hexOf(addressPrint) ?? '', sender: hexOf(senderPrint) ?? '', reason, source, at, eventId: null }),
     beat: (duty, now) => { beats.set(duty, Math.max(now, beats.get(duty) ?? now)); },
@@ -335,6 +381,8 @@ export const memoryPort = (ledger: MemoryLedger, reach: Reach = atOnce, open = n
   accept: (one) => reach('accept', () => ledger.accept(one)),
   findByIdempotencyKey: (tenant, key) => reach('find', () => ledger.findByIdempotencyKey(tenant, key)),
   suppress: (one) => reach('suppress', () => ledger.suppress(one)),
+  withdrawConsent: (one) => reach('withdraw', () => ledger.withdrawConsent(one)),
+  throttled: (eventId, throttles) => reach('throttled', () => ledger.throttled(eventId, throttles)),
   tenantOf: (eventId) => reach('tenant', () => ledger.notifications.get(eventId)?.tenant ?? null),
   preconditionOf: (eventId) => reach('precondition', () => ledger.notifications.get(eventId)?.precondition ?? null),
   loadDueDecisions: (now, limit) => reach('due', () => ledger.dueDecisions(now, limit)),

@@ -28,6 +28,10 @@ const FOCUS: Readonly<Record<string, FocusName>> = {
   'an-error-never-holds': 'asked-origins',
   'a-shadow-is-submitted': 'in-shadow',
   'a-shadow-alarms': 'in-shadow',
+  'quiet-hours-at-planning-only': 'quiet-hours',
+  'deadline-from-planning': 'quiet-hours',
+  'withdrawal-not-in-the-append': 'withdrawals',
+  'throttle-not-in-the-append': 'floods',
 };
 
 const DELIVERY = 'shared/delivery';
@@ -39,6 +43,8 @@ const UNKNOWN: [string, string] = [
   'return attempt.state === \'submitting\' ? outcomeUnknown(work, attempt, result.reason) : late(work, attempt, result);', '',
 ];
 
+const IS_WITHDRAWN = 'if (isWithdrawn(n, append)) return false;';
+const IS_THROTTLED = 'if (isThrottled(n, append)) return false;';
 const IS_BARRED = 'if (isBarred(n, append)) return false;';
 
 /**
@@ -134,6 +140,10 @@ export const MUTANTS: readonly Mutant[] = [
   one(43, 'an-error-never-holds', `${DOMAIN}/precondition.ts`, ["(precondition.answer === 'error' && precondition.onError === 'hold' ? precondition.validUntil : null);", 'null;']),
   one(44, 'a-shadow-is-submitted', `${DOMAIN}/decide.ts`, ['if (shadow) endShadowed(work, key, null);', 'if (shadow && step < 0) endShadowed(work, key, null);']),
   one(45, 'a-shadow-alarms', `${DOMAIN}/plan-attempt.ts`, ['if (!step.shadow) work.request(', 'work.request(']),
+  one(46, 'quiet-hours-at-planning-only', `${DOMAIN}/eligibility.ts`, ['else if (work.state.quietHours?.[attempt.channel]) heedQuietHours(work, attempt);', '']),
+  one(47, 'deadline-from-planning', `${DOMAIN}/plan-attempt.ts`, ['laterSteps(work, index) : [], startsAt, work.state.expiresAt)', 'laterSteps(work, index) : [], now, work.state.expiresAt)']),
+  one(48, 'withdrawal-not-in-the-append', TWIN, [IS_WITHDRAWN, '']),
+  one(49, 'throttle-not-in-the-append', TWIN, [IS_THROTTLED, '']),
 ];
 
 /** The focus under which a mistake is looked for; none for most. */

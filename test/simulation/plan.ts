@@ -1,7 +1,7 @@
 import type { Seeded } from '../audit/seeded.ts';
 import type { TransportChoice } from '../../shared/transports/carriers.ts';
 import { stream } from './random.ts';
-import { ASKING, SHADOWED } from './policies.ts';
+import { ASKING, FLOODED, SHADOWED, SILENT } from './policies.ts';
 import { drawTrouble } from './troubles.ts';
 
 /** Boundaries behind which something is durable, or on its way to be: where a process may die, stop, or lose an answer. */
@@ -55,7 +55,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
 ];
 
 /** What an operator does about a notification, that long after it was accepted. */
-export interface Act { kind: 'pause' | 'resume' | 'retry' | 'erase' | 'suppress-sms' | 'suppress-email'; afterMs: number; /** A retry that takes a second message upon itself. */ overrides?: boolean }
+export interface Act { kind: 'pause' | 'resume' | 'retry' | 'erase' | 'suppress-sms' | 'suppress-email' | 'withdraw-sms' | 'withdraw-email'; afterMs: number; /** A retry that takes a second message upon itself. */ overrides?: boolean }
 export interface Workflow {
   at: number; policy: number; closeAfterMs: number | null; region: 'US' | 'ZZ'; bar: 'sms' | 'email' | null; expiresInMs: number | null; acts: Act[];
   /** To whom it goes; several may go to one. */
@@ -166,6 +166,18 @@ const inShadow = (random: Seeded, workflow: Workflow): Workflow => {
   return random.chance(0.05) && workflow.origin === null ? { ...workflow, policy } : workflow;
 };
 
+/** Now and then a consent is taken back, half of the time while a first submission is about to start. */
+const drawWithdrawals = (random: Seeded): Act[] => (!random.chance(0.1) ? [] : [{
+  kind: random.chance(0.7) ? 'withdraw-sms' : 'withdraw-email', afterMs: random.between(0, random.chance(0.5) ? 20 : 70_000),
+}]);
+
+/** Now and then a channel has quiet hours: from streams of their own, so that other seeds stay as they were. */
+const drawSilence = (random: Seeded): Partial<Workflow> => {
+  if (!random.chance(0.1)) return {};
+  const policy = random.pick(SILENT);
+  return { policy, origin: null, ...(policy === SILENT[1] ? { at: random.between(40_000, 59_800) } : {}) };
+};
+
 /** In turn a boundary with its fault and another kind; a few more by chance; and now and then faults that belong together. */
 const drawFaults = (seed: number, random: Seeded): Fault[] => [
   atBoundary(PAIRS[seed % PAIRS.length] as (typeof PAIRS)[number], random),
@@ -188,8 +200,11 @@ export const planOf = (seed: number, withFaults = true): Plan => {
   const asking = stream(seed, 'origins');
   const shadows = stream(seed, 'shadows');
   const together = suppressing.chance(0.4);
+  const [withdrawing, silencing] = [stream(seed, 'withdrawals'), stream(seed, 'silence')];
+  // Now and then all of them go to one recipient, under a throttle.
+  const flood: Partial<Workflow> = stream(seed, 'flood').chance(0.05) ? { policy: FLOODED, person: 0, origin: null } : {};
   const workflows = Array.from({ length: random.pick([1, 1, 1, 1, 2, 2, 3]) }, (_, index) => ({ ...drawWorkflow(random, carriers), ...(index === 0 ? trouble.first : {}) }))
-    .map((workflow, index): Workflow => ({ ...workflow, person: together ? 0 : index, acts: [...workflow.acts, ...drawSuppressions(suppressing)], origin: null, ...drawOrigin(asking) }))
+    .map((workflow, index): Workflow => ({ ...workflow, person: together ? 0 : index, acts: [...workflow.acts, ...drawSuppressions(suppressing), ...drawWithdrawals(withdrawing)], origin: null, ...drawOrigin(asking), ...drawSilence(silencing), ...flood }))
     .map((workflow) => inShadow(shadows, workflow));
   const faults = withFaults ? [...trouble.faults, ...drawFaults(seed, random), ...drawRefusal(seed)] : [];
   return { seed, carriers, workflows, faults };

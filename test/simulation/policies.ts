@@ -11,6 +11,10 @@ const shipped = (folder: string): string => fileURLToPath(new URL(`../../${folde
 
 const stepsOf = (policy: Policy, change: (step: PolicyStep) => Partial<PolicyStep>): PolicyStep[] => policy.steps.map((step) => ({ ...step, ...change(step) }));
 
+/** The region with quiet hours. */
+const silent = (hours: Partial<Record<'sms' | 'email', [from: string, to: string]>>): Policy['regions'] =>
+  ({ US: { consent: {}, quietHours: Object.fromEntries(Object.entries(hours).map(([channel, [from, to]]) => [channel, { from, to, timeZone: 'UTC' }])) } });
+
 /** Each choice of a payload's lifetime, on clocks that end within a run. */
 const payloadOf = (index: number): Pick<Policy, 'payload' | 'retentionMs'> => ({
   payload: { variables: (['retention', 'submitted', 'settled'] as const)[index % 3] ?? 'retention', addresses: index === 3 ? 'retention' : 'retry_window', retryWindowMs: 60_000, ...(index === 4 ? { afterSettling: 'nothing' } : {}) },
@@ -38,6 +42,11 @@ const variations = (base: Policy): Policy[] => {
     { ...quick, steps: stepsOf(base, ({ channel }) => (channel === 'sms' ? { shadow: true } : {})) },
     { ...quick, steps: stepsOf(base, ({ channel }) => (channel === 'email' ? { shadow: true } : {})) },
     { ...quick, steps: stepsOf(base, () => ({ shadow: true })) },
+    // Numbers as in SILENT: quiet when it is accepted; quiet soon after, and when the email would be claimed.
+    { ...quick, regions: silent({ sms: ['11:00', '12:01'] }) },
+    { ...quick, expiresAfterMs: 300_000, regions: silent({ sms: ['12:01', '12:02'], email: ['12:01', '12:03'] }), steps: stepsOf(base, ({ channel }) => (channel === 'sms' ? { decideWithinMs: 120_000 } : {})) },
+    // As FLOODED.
+    { ...quick, steps: stepsOf(base, ({ channel }) => (channel === 'sms' ? { throttle: { most: 1, withinMs: 60_000 } } : {})) },
   ].map((policy, index) => ({ ...policy, ...payloadOf(index), purpose: `simulated-${index}`, version: 1 }) as Policy);
 };
 
@@ -45,6 +54,10 @@ const variations = (base: Policy): Policy[] => {
 export const ASKING = [7, 8, 9] as const;
 /** The policies with a step in shadow: the first, the last, both. */
 export const SHADOWED = [10, 11, 12] as const;
+/** Those with quiet hours, by the simulation's own clock, which begins at noon. */
+export const SILENT = [13, 14] as const;
+/** The one with a throttle. */
+export const FLOODED = 15;
 
 const BRIEF: LocaleParts = { sms: '{{category}} {{ref}}', subject: '{{category}}', text: '{{message}} {{ref}}', html: '<p>{{message}} {{ref}}</p>' };
 

@@ -4,6 +4,7 @@ import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts
 import { closeNotification } from '../../shared/delivery/close-notification.ts';
 import { pauseNotification, resumeNotification } from '../../shared/delivery/pause-notification.ts';
 import { retryAttempt } from '../../shared/delivery/retry-attempt.ts';
+import { withdrawConsent } from '../../shared/delivery/consent.ts';
 import { suppressDestination } from '../../shared/delivery/suppression.ts';
 import type { Channel } from '../../shared/domain/words.ts';
 import type { ProviderState } from '../../shared/domain/provider-state.ts';
@@ -92,6 +93,7 @@ export const simulate = async (plan: Plan): Promise<Outcome> => {
     submitStartWithinMs: SUBMIT_START_WITHIN_MS + 50, clockSlackMs: 60_000, skewMs: 3_500, report,
     originSaid: (eventId) => origins.said(eventId),
     isSuppressed: (n, channel) => ledger.suppressions.some((one) => one.tenant === n.tenant && one.channel === channel && one.address === n.prints[channel]),
+    isWithdrawn: (n, channel) => ledger.withdrawals.some((one) => one.tenant === n.tenant && one.channel === channel && one.address === n.prints[channel]),
     onMoved: (from, to) => { for (const edge of walkedEdges(from, to)) edges.set(edge, (edges.get(edge) ?? 0) + 1); },
   });
   const ledger = createMemoryLedger((commit) => {
@@ -141,8 +143,13 @@ export const simulate = async (plan: Plan): Promise<Outcome> => {
     suppressDestination(engine, { tenant: 'default', channel, address: addressOf(workflow, channel), reason: 'requested', actor: 'operator' })
       .then((added) => note(`operator was told ${channel} of person ${workflow.person} ${added ? 'suppressed' : 'known'}`), () => undefined);
   });
+  const withdraw = (workflow: Workflow, channel: Channel): void => via(({ engine }) => {
+    withdrawConsent(engine, { tenant: 'default', channel, address: addressOf(workflow, channel), basis: null, reason: 'requested', actor: 'operator' })
+      .then((taken) => note(`operator was told consent to ${channel} of person ${workflow.person} ${taken ? 'taken back' : 'known'}`), () => undefined);
+  });
   const act = (eventId: string, { kind, overrides = false }: Act, workflow: Workflow): void => via(({ engine }) => {
     if (kind === 'suppress-sms' || kind === 'suppress-email') return suppress(workflow, kind === 'suppress-sms' ? 'sms' : 'email');
+    if (kind === 'withdraw-sms' || kind === 'withdraw-email') return withdraw(workflow, kind === 'withdraw-sms' ? 'sms' : 'email');
     const request = { tenant: 'default', eventId, reason: 'checked', actor: 'operator', requestId: kind };
     const rows = [...(ledger.notifications.get(eventId)?.attempts.values() ?? [])];
     const wanting = rows.find((row) => ['rejected', 'undelivered', 'suppressed', 'dead_lettered'].includes(row.state)) ?? rows.find((row) => row.state === 'submitted_unknown');

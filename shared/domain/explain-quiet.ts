@@ -1,0 +1,37 @@
+import type { Channel, Instant } from './words.ts';
+import type { NotificationState } from './state.ts';
+import type { DetailsOf, Moment } from './explain-words.ts';
+import { attemptIn, attemptName, channelName, instant, listed, policyName } from './explain-words.ts';
+
+/** `quiet hours of SMS from 21:00 to 08:00 in Europe/Berlin (policy p/1)`. */
+const hoursOf = (state: NotificationState, channel: Channel): string => {
+  const terms = state.quietHours?.[channel];
+  if (!terms) return `quiet hours of ${channelName(channel)}`;
+  const where = terms.zones.length > 0 ? `in ${listed(terms.zones)}` : 'in a time zone that nobody knows';
+  return `quiet hours of ${channelName(channel)} from ${terms.from} to ${terms.to} ${where} (policy ${policyName(state)})`;
+};
+
+/** Why quiet hours end too late; null where they have nothing to do with it. */
+export const tellTooLate = (state: NotificationState, channel: Channel, opensAt: Instant | null | undefined): string | null => {
+  if (opensAt === undefined) return null;
+  return opensAt === null
+    ? `the ${hoursOf(state, channel)} have no end in sight, so it was not waited for`
+    : `the ${hoursOf(state, channel)} end only at ${instant(opensAt)}, which is too late for it`;
+};
+
+/** What a planned attempt waits for; empty where it does not. */
+export const tellWaitsFor = (state: NotificationState, { channel, starts_at: startsAt }: DetailsOf<'AttemptPlanned'>, at: Instant): string =>
+  (startsAt > at ? `. It waits until ${instant(startsAt)}, when the ${hoursOf(state, channel)} end, and its deadline counts from there` : '');
+
+/** Taken out of its queue, for the hours had begun by then. */
+export const tellPostponed = (d: DetailsOf<'AttemptPostponed'>, { at, before }: Moment): string => {
+  const { channel, submissions } = attemptIn(before, d.attempt);
+  const tries = submissions > 0 ? `, whose ${submissions} submission(s) were definitely not processed,` : '';
+  return `${attemptName(d.attempt)}${tries} was not submitted at ${instant(at)} (${d.reason}): it waits until ${instant(d.starts_at)}, when the ${hoursOf(before, channel)} end`;
+};
+
+/** Quiet hours that hold nothing back, since the policy says so; empty where there are none. */
+export const tellExempt = (state: NotificationState): string => {
+  const exempt = Object.entries(state.quietHours ?? {}).filter(([, terms]) => terms.exempt !== undefined);
+  return exempt.map(([channel, { exempt: urgency }]) => `; the ${hoursOf(state, channel as Channel)} do not hold it, for that policy lets ${urgency} notifications through`).join('');
+};
