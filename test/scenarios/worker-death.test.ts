@@ -61,11 +61,21 @@ describeOnBackends('whose worker is killed with -9', (backend) => {
   let world: World;
   let serial = 0;
   beforeAll(async () => { world = await openWorld({ backend, providerTimeoutMs: 5_000, transports: TRANSPORTS, random: () => 0.5, startAt: Date.UTC(2026, 10, 29, 12) }); });
-  afterAll(() => world.close());
+  afterAll(async () => {
+    waiting?.child.kill('SIGKILL');
+    await world.close();
+  });
+
+  /** A process that waits to be told; it is slow to start, so the next one starts while the tests go on. */
+  const startNext = () => {
+    const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('die-at.ts', import.meta.url))], { stdio: ['pipe', 'ignore', 'inherit'] });
+    return { child, ended: once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]> };
+  };
+  let waiting: ReturnType<typeof startNext> | null = null;
 
   const die = async (point: Point, does: Told['does']): Promise<void> => {
-    const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('die-at.ts', import.meta.url))], { stdio: ['pipe', 'ignore', 'inherit'] });
-    const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+    const { child, ended } = waiting ?? startNext();
+    waiting = startNext();
     const told: Told = {
       point, does, url: world.databaseUrl, redisUrl: world.redisUrl, ring: world.keys, now: world.now(), sender: SENDER, transports: TRANSPORTS, providers: sandboxProviders(world.sandbox, TRANSPORTS),
     };
