@@ -10,7 +10,7 @@ import { createTwilioTransport } from '../../shared/transports/twilio/client.ts'
 import type { TestServer } from '../transports/http-server.ts';
 import { json, startHttpServer } from '../transports/http-server.ts';
 
-/** A Sunday, one day before the year 2027 is far away. */
+/** Half a minute before the end of a day. */
 const NOW = Date.UTC(2026, 10, 29, 23, 59, 30);
 
 /** What the header says, and what is waited: null where it says nothing that can be understood. */
