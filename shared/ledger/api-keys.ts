@@ -9,19 +9,13 @@ export const insertApiKey = async (db: Database, key: { id: string; hash: Buffer
   await db.prisma.apiKey.create({ data: { id: key.id, hash: new Uint8Array(key.hash), tenant: key.tenant, label: key.label, createdAt: new Date(key.now) } });
 };
 
-/** The key with that hash, unless it was revoked. */
-export const findApiKey = async (db: Database, hash: Buffer): Promise<ApiKeyRow | null> => {
-  const row = await db.prisma.apiKey.findUnique({ where: { hash: new Uint8Array(hash) } });
-  return row && row.revokedAt === null ? { id: row.id, tenant: row.tenant } : null;
-};
-
 const FIND: Statement = {
   name: 'tocsin_find_api_keys_v1',
   fixedPlan: true,
   text: 'SELECT hash, id, tenant FROM api_key WHERE hash = ANY($1::bytea[]) AND revoked_at IS NULL',
 };
 
-/** `findApiKey` for every request of a process: those that come at the same time share a statement. Nothing is kept, so that a revoked key ends at once. */
+/** Finds the key with a hash, unless it was revoked: those asked for at the same time share a statement. Nothing is kept, so that a revoked key ends at once. */
 export const createApiKeyFinder = (db: Pick<Database, 'query'>): ((hash: Buffer) => Promise<ApiKeyRow | null>) => {
   const find = groupCalls<string, ApiKeyRow | null>({
     run: async (hashes) => {
