@@ -1,8 +1,5 @@
 import { z } from 'zod';
 
-/** A daily span, in minutes after midnight, in which a channel stays silent; it may pass midnight. */
-export interface QuietHoursSource { from: string; to: string; time_zone: string }
-
 const MINUTES_A_DAY = 1_440;
 /** With less than this left open, a step whose clocks run for minutes is never sent. */
 const LEAST_OPEN_MINUTES = 15;
