@@ -82,9 +82,11 @@ const act = (action: Action): Command['run'] => (input, io) => withEngine(io, as
   const isPreview = !input.flag('yes');
   const counts = isPreview ? await preview(engine, rows, { action, input }) : await carryOut(engine, rows, { action, input, io });
   const refused = Object.keys(counts).filter((name) => !DONE.has(name)).length;
+  // A preview is refused where nothing at all would come of it.
+  const isRefused = refused > 0 && (!isPreview || refused === Object.keys(counts).length);
   if (input.json) io.out.write(`${JSON.stringify({ action, done: !isPreview, dead_letters: rows.length, results: counts })}\n`);
   else io.out.write(`${told(counts, isPreview ? 'would be' : 'result')}\n${isPreview && rows.length > 0 ? '\nNothing was done yet: say --yes to do it.\n' : ''}`);
-  return isPreview || refused === 0 ? 0 : 1;
+  return isRefused ? 1 : 0;
 });
 
 const common = {

@@ -14,14 +14,18 @@ export const siteAt = (url: string): Site => {
   return { publicUrl, basePath: new URL(publicUrl).pathname.replace(/\/+$/, '') };
 };
 
-export interface PageContent { title: string; main: string; refreshSeconds?: number | undefined }
+export interface PageContent {
+  title: string; main: string; refreshSeconds?: number | undefined;
+  /** What stands over the page in place of the way to the support form. */
+  header?: string;
+}
 
 /** A whole page around its content, which is HTML already. */
-export const page = (site: Site, { title, main, refreshSeconds }: PageContent): string => `<!doctype html>
+export const page = (site: Site, { title, main, refreshSeconds, header }: PageContent): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex"><meta name="color-scheme" content="light dark">${refreshSeconds === undefined ? '' : `<meta http-equiv="refresh" content="${refreshSeconds}">`}
 <title>${escapeHtml(title)}</title><link rel="stylesheet" href="${escapeHtml(site.basePath)}/pages.css"><link rel="icon" href="data:,"></head>
-<body><header class="top"><a href="${escapeHtml(site.basePath)}/">Player support</a></header>
+<body><header class="top">${header === undefined ? `<a href="${escapeHtml(site.basePath)}/">Player support</a>` : `<span>${escapeHtml(header)}</span>`}</header>
 <main>
 ${main}
 </main></body></html>`;

@@ -6,7 +6,7 @@ export const PAGES_CSS = `
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
 .top { border-bottom: 1px solid var(--line); background: var(--card); }
-.top a { display: block; max-width: 44rem; min-height: 2.75rem; margin: 0 auto; padding: .875rem 1rem; color: var(--ink); font-weight: 650; text-decoration: none; letter-spacing: .01em; }
+.top a, .top span { display: block; max-width: 44rem; min-height: 2.75rem; margin: 0 auto; padding: .875rem 1rem; color: var(--ink); font-weight: 650; text-decoration: none; letter-spacing: .01em; }
 main { max-width: 44rem; margin: 0 auto; padding: 1.25rem 1rem 4rem; }
 h1 { font-size: clamp(1.5rem, 1.2rem + 1.5vw, 2rem); line-height: 1.2; margin: .5rem 0 .75rem; letter-spacing: -.01em; }
 h2 { font-size: 1.125rem; margin: 1.75rem 0 .5rem; }

@@ -15,7 +15,7 @@ export const reportPage = (site: Site, token: string, notice: ReportNotice): str
   const base = escapeHtml(`${site.basePath}/reports/${encodeURIComponent(token)}`);
   const told = notice === null ? '' : `<div class="card" role="status"><p class="state${notice === 'not_opened' ? ' bad' : ''}">${NOTICES[notice].heading}</p><p>${NOTICES[notice].text}</p></div>`;
   return page(site, {
-    title: 'Your report',
+    title: 'Your report', header: 'Account reports',
     main: `<h1>Your report</h1>${told}
 <form class="card" method="post" action="${base}/code"><p>To open your report you need this link and a code. The code goes to you by the other way than the link did.</p>
 <button type="submit">Send me a code</button></form>

@@ -17,7 +17,7 @@ import { loadTemplates } from '../../shared/content/template-file.ts';
 import { operatorAsTold } from '../../shared/delivery/operators.ts';
 import { openRuntime } from '../../shared/delivery/open-runtime.ts';
 import type { Runtime } from '../../shared/delivery/open-runtime.ts';
-import { findApiKey, insertApiKey } from '../../shared/ledger/api-keys.ts';
+import { createApiKeyFinder, insertApiKey } from '../../shared/ledger/api-keys.ts';
 import { APP_ROLE, openDatabase } from '../../shared/ledger/database.ts';
 import { migrate } from '../../shared/ledger/migrate.ts';
 import { newestSealed } from '../../shared/ledger/reads.ts';
@@ -43,7 +43,7 @@ export interface RunningStandalone { file: StandaloneFile; close: () => Promise<
 const apiKeyFor = async (runtime: Runtime, dataDir: string): Promise<string> => {
   const text = await keptSecret(dataDir, 'api-key', () => generateApiKey().text);
   const hash = Buffer.from(hashApiKey(text), 'hex');
-  if (!(await findApiKey(runtime.engine.db, hash))) {
+  if (!(await createApiKeyFinder(runtime.engine.db)(hash))) {
     await insertApiKey(runtime.engine.db, { id: apiKeyIdOf(text) ?? 'standalone', hash, tenant: 'default', label: 'standalone', now: runtime.engine.now() });
   }
   return text;

@@ -57,11 +57,11 @@ const translated = (thrown: unknown): LiquidError => {
   return new LiquidError(SAFE.exec(error.message)?.[1] ?? error.name, line, column);
 };
 
-/** A parsed part of a template. */
+/** A variable that a part reads, and where it first does. */
 export interface VariableRead { name: string; line: number; column: number }
+/** A parsed part of a template. */
 export interface CompiledPart {
   part: Part; templates: Template[];
-  /** The variables that it reads, each with the place where it first does. */
   reads: VariableRead[];
   /** Where it is nothing but texts and variables: the texts, and the variable after each but the last. */
   simple: { texts: string[]; names: string[] } | null;

@@ -73,7 +73,8 @@ const decideRules = (command: Command, state: NotificationState, input: Decision
       break;
     case 'start_submission':
       advance(work);
-      if (startRefusal(work.state, command.attempt, input.now) === null) begin(work, command.attempt);
+      if (startRefusal(work.state, command.attempt, input.now) !== null) return finish(work);
+      begin(work, command.attempt);
       // A claim that waits for its answer may not be permitted any more: what was pending is unknown from here on.
       break;
     case 'refuse_to_submit':

@@ -22,19 +22,13 @@ export const insertApiKey = async (db: Statements, key: NewApiKey): Promise<void
 
 const rowOf = ({ id, tenant, scopes }: { id: string; tenant: string; scopes: string[] }): ApiKeyRow => ({ id, tenant, scopes: scopes.filter(isScope) });
 
-/** The key with that hash, unless it was revoked. */
-export const findApiKey = async (db: Database, hash: Buffer): Promise<ApiKeyRow | null> => {
-  const row = await db.prisma.apiKey.findUnique({ where: { hash: new Uint8Array(hash) } });
-  return row && row.revokedAt === null ? rowOf(row) : null;
-};
-
 const FIND: Statement = {
   name: 'tocsin_find_api_keys_v2',
   fixedPlan: true,
   text: 'SELECT hash, id, tenant, scopes FROM api_key WHERE hash = ANY($1::bytea[]) AND revoked_at IS NULL',
 };
 
-/** `findApiKey` for every request of a process: those that come at the same time share a statement. Nothing is kept, so that a revoked key ends at once. */
+/** Finds the key with a hash, unless it was revoked: those asked for at the same time share a statement. Nothing is kept, so that a revoked key ends at once. */
 export const createApiKeyFinder = (db: Pick<Database, 'query'>): ((hash: Buffer) => Promise<ApiKeyRow | null>) => {
   const find = groupCalls<string, ApiKeyRow | null>({
     run: async (hashes) => {

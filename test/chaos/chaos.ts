@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { generateKeyRingText } from '../../shared/security/key-ring.ts';
-import { CLOCKS } from '../audit/audit-policies.ts';
 import { cleanUp } from '../audit/child-service.ts';
 import { allEnded, allSettled } from '../audit/ledger-waits.ts';
 import type { BackendName, Surroundings } from '../audit/surroundings.ts';
@@ -151,6 +150,3 @@ export const runChaos = async (given: ChaosSettings): Promise<ChaosReport> => {
     folderOfRun = null;
   }
 };
-
-/** The least life that the audits' clocks allow. */
-export const SHORTEST_LIFE_MS = CLOCKS.decideWithinMs * 4;

@@ -97,6 +97,8 @@ describeOnBackends('dead letters', (backend) => {
     const [eventId] = await die(1, 'with-a-fallback') as [string];
     await world.until(eventId, (state) => state.attempts[1]?.state === 'submitted');
     const id = await idOf(eventId);
+    // Already the preview ends so, where nothing at all would come of it.
+    expect(await tocsin(['retry', id, '--reason', 'checked'])).toMatchObject({ code: 1, out: expect.stringContaining('refused: ') });
     const refused = await tocsin(['retry', id, '--reason', 'checked', '--yes']);
     expect([refused.code, refused.out]).toEqual([1, expect.stringMatching(/refused: superseded +1/)]);
     expect(await world.ask('SELECT resolution, showing FROM dead_letter WHERE event_id = $1', [eventId])).toEqual([{ resolution: null, showing: 0 }]);

@@ -6,11 +6,10 @@ import { detailsOf, notificationView } from '../../shared/delivery/notification-
 import { openPart } from '../../shared/delivery/payload.ts';
 import { pauseNotification, resumeNotification } from '../../shared/delivery/pause-notification.ts';
 import { suppressDestination } from '../../shared/delivery/suppression.ts';
-import { explain } from '../../shared/domain/explain.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
 import { readEntries, readNotification } from '../../shared/ledger/reads.ts';
 import { describeOnBackends } from '../support/backends.ts';
-import { golden, steadied } from '../support/golden.ts';
+import { expectRecord } from '../support/ends.ts';
 import { urgentRequest } from '../support/test-engine.ts';
 import { dumpOf, encodingsOf, redisHeap, tracesIn } from '../support/traces.ts';
 import { createLogger } from '../../shared/telemetry/logger.ts';
@@ -53,20 +52,12 @@ const openResets = (world: World) => {
     if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
     return { eventId: outcome.eventId, sms, email, token, code };
   };
-  const explanation = async (eventId: string): Promise<string[]> => {
-    const state = await world.state(eventId);
-    const { policy } = await world.engine.versions.bind(state.purpose, state.policyVersion);
-    return explain(state, (await readEntries(world.engine.db, eventId)).map((entry) => ({ at: entry.at.getTime(), kind: entry.kind, details: detailsOf(entry) })), policy);
-  };
   return {
     ask,
     /** The one record of how it ended, as anyone may read it, against the kept text. */
     ends: async (eventId: string, name: string): Promise<void> => {
       await world.advance(TO_THE_END);
-      const { requestedAt, purpose } = await world.state(eventId);
-      const text = steadied(`status: ${await world.status(eventId)}\n\n${(await explanation(eventId)).join('\n')}\n`, requestedAt);
-      expect(text).toContain(`policy ${purpose}/1`);
-      expect(text).toBe(golden(new URL(`./golden/password-reset/${name}.txt`, import.meta.url), text));
+      await expectRecord(world, eventId, new URL(`./golden/password-reset/${name}.txt`, import.meta.url));
     },
     view: async (eventId: string) => {
       const record = await readNotification(world.engine.db, { eventId });

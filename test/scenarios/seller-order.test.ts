@@ -5,7 +5,6 @@ import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts
 import { detailsOf } from '../../shared/delivery/notification-view.ts';
 import { pauseNotification, resumeNotification } from '../../shared/delivery/pause-notification.ts';
 import { suppressDestination } from '../../shared/delivery/suppression.ts';
-import { explain } from '../../shared/domain/explain.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
 import { readEntries } from '../../shared/ledger/reads.ts';
@@ -13,7 +12,7 @@ import { verifyNotifications } from '../../shared/ledger/verify-database.ts';
 import { collectFaults } from '../../shared/ledger/verify-fault.ts';
 import type { OrderAnswer } from '../../services/sandbox/origin.ts';
 import { describeOnBackends } from '../support/backends.ts';
-import { golden, steadied } from '../support/golden.ts';
+import { expectRecord } from '../support/ends.ts';
 import { shippedPolicies, urgentRequest } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
@@ -78,13 +77,7 @@ describeOnBackends('a seller\'s order', (backend) => {
   /** The one record of how it ended, as anyone may read it, against the kept text. */
   const ends = async (eventId: string, name: string): Promise<void> => {
     await world.advance(TO_THE_END);
-    const state = await world.state(eventId);
-    const entries = await readEntries(world.engine.db, eventId);
-    const { policy } = await world.engine.versions.bind(state.purpose, state.policyVersion);
-    const told = explain(state, entries.map((entry) => ({ at: entry.at.getTime(), kind: entry.kind, details: detailsOf(entry) })), policy);
-    const text = steadied(`status: ${await world.status(eventId)}\n\n${told.join('\n')}\n`, state.requestedAt);
-    expect(text).toContain(`policy ${state.purpose}/1`);
-    expect(text).toBe(golden(new URL(`./golden/seller-order/${name}.txt`, import.meta.url), text));
+    await expectRecord(world, eventId, new URL(`./golden/seller-order/${name}.txt`, import.meta.url));
   };
 
   test('whose email is delivered needs no text, and the shop is not asked', async () => {
