@@ -51,7 +51,7 @@ const showMessages = async (eventId: string, input: Input, io: Io): Promise<numb
   const sender = { sms: input.text('sms-from') ?? known.sms ?? '', email: input.text('mail-from') ?? known.email ?? '' };
   const found = await withEngine(io, (engine) => renderAgain(engine, eventId, [sender]));
   if (!found) throw notFound(eventId);
-  io.out.write(input.json ? `${JSON.stringify({ event_id: eventId, messages: found.map(messageJson) })}\n` : messageLines(found));
+  io.out.write(input.json ? `${JSON.stringify({ event_id: eventId, messages: found.map(messageJson) })}\n` : messageLines(found, input.flag('unmasked')));
   return found.some(({ verdict }) => verdict === 'differs') ? 1 : 0;
 };
 
@@ -61,13 +61,14 @@ export const showCommand: Command = {
   args: [{ name: 'EVENT', help: 'event id, as the receipt says' }],
   options: {
     message: { help: 'instead, each attempt\'s exact message, made again from what is sealed, and whether the hash in the ledger matches' },
+    unmasked: { help: 'with --message: the whole address; else it is masked. --json gives the message as a provider gets it, address and all' },
     'sms-from': { value: 'S', help: 'with --message: a sender of SMS to try beside that of the acceptance (default: TWILIO_FROM or SINCH_FROM)' },
     'mail-from': { value: 'S', help: 'with --message: a sender of email to try beside that of the acceptance (default: MAIL_FROM)' },
   },
   examples: [
     ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'tables for people'],
     ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --json', 'the public view, with the entries and the lost races'],
-    ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --message', 'what was sent, word for word; it shows addresses and secrets that are still kept'],
+    ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --message', 'what was sent, word for word; it shows secrets that are still kept'],
   ],
   run: async (input, io) => {
     const eventId = eventIdOf(input);

@@ -1,6 +1,6 @@
 import type { PublicStatus } from '../../shared/domain/words.ts';
 import type { TicketRecord } from '../../shared/ledger/reads.ts';
-import { maskEmail, maskPhone } from '../../shared/security/redact.ts';
+import { maskDestination } from '../../shared/security/redact.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { badge, facts, page, shownTime } from './page.ts';
 
@@ -8,7 +8,7 @@ import { badge, facts, page, shownTime } from './page.ts';
 export interface TicketContent { message: string; playerRef: string; contact: { sms: string | null; email: string | null } }
 
 const contactOf = ({ sms, email }: TicketContent['contact']): string =>
-  [sms && maskPhone(sms), email && maskEmail(email)].filter((one): one is string => Boolean(one)).map(escapeHtml).join(', ') || '<span class="soft">none given</span>';
+  [sms && maskDestination('sms', sms), email && maskDestination('email', email)].filter((one): one is string => Boolean(one)).map(escapeHtml).join(', ') || '<span class="soft">none given</span>';
 
 /** One ticket, the player's words first; `content` is null once it was erased. */
 export const ticketPage = (ticket: TicketRecord, status: PublicStatus, content: TicketContent | null): string => page('Ticket', `<h1>Ticket: ${escapeHtml(ticket.category.replaceAll('_', ' '))}</h1>

@@ -1,6 +1,6 @@
 import { CHECKPOINT_PURPOSE } from '../ledger/checkpoint.ts';
 import { monthOf } from '../ledger/partitions.ts';
-import { doneMonths, dropEmptyMonth, eraseRetainedTickets, lookAtGroup, markRetentionDone, nextRetentionStep, removeRetained, retentionGroups } from '../ledger/retention.ts';
+import { doneMonths, dropEmptyMonth, eraseRetainedTickets, lookAtGroup, markRetentionDone, nextRetentionStep, removeRetained, retentionGroups, summarizeEvents } from '../ledger/retention.ts';
 import type { RetentionGroup } from '../ledger/retention.ts';
 import { headsDigest, signTombstone } from '../ledger/tombstone.ts';
 import { signingKeyOf } from '../security/signing-key.ts';
@@ -57,6 +57,7 @@ export const removePastRetention = async (engine: RetentionEngine, { steps = Num
     const { notifications, held } = await lookAtGroup(db, group, now());
     const finding = { month: group.month, purpose: group.purpose, notifications, held, removed: 0, dropped: false };
     if (notifications > 0) findings.push(finding);
+    if (notifications > 0 && held === 0) await summarizeEvents(db);
     while (held === 0 && finding.removed < notifications && taken < steps) {
       await onStep(finding.removed);
       const removed = await removeStep(engine, group);

@@ -170,8 +170,8 @@ export const currentAttempt = (state: NotificationState): AttemptState | null =>
 /** Whether that attempt ended in a way that lets the next step start at once; a delivery corrected later re-triggers nothing. */
 export const failedFirsthand = (attempt: AttemptState): boolean => hasFailed(attempt) && !attempt.corrected;
 
-/** A part of the payload was destroyed: no message can be counted on to be rendered any more. */
-export const hasLostPayload = (state: NotificationState): boolean => state.payload !== undefined && Object.keys(state.payload.destroyed).length > 0;
+/** A part of the payload was destroyed, or a person erased: no message can be counted on to be rendered any more. */
+export const hasLostPayload = (state: NotificationState): boolean => state.erased !== undefined || (state.payload !== undefined && Object.keys(state.payload.destroyed).length > 0);
 
 /**
  * Whether expiry is past: by this clock, or by the ledger's own word. What was destroyed at expiry was destroyed by a clock that may

@@ -68,6 +68,11 @@ export const nextRetentionStep = async (db: Pick<Database, 'query'>, { fromId, t
   };
 };
 
+const SUMMARIZE: Statement = { name: 'tocsin_summarize_events_v1', text: 'SELECT tocsin_summarize_events()::text' };
+
+/** To be done before a removal of several steps: what was written lately is then found as quickly as the rest. */
+export const summarizeEvents = async (db: Pick<Database, 'query'>): Promise<void> => { await db.query(SUMMARIZE, []); };
+
 const REMOVE: Statement = { name: 'tocsin_remove_retained_v1', text: 'SELECT tocsin_remove_retained($1::text[], $2::timestamptz, $3, $4, $5)::text AS tombstone' };
 
 /**

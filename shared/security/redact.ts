@@ -18,6 +18,9 @@ export const maskEmail = (email: string): string => {
   return `${at > 1 ? first : ''}•••@${email.slice(at + 1)}`;
 };
 
+/** A destination of that channel as people may see it; the one way in which any page, command or message of ours shows one. */
+export const maskDestination = (channel: 'sms' | 'email', address: string): string => (channel === 'sms' ? maskPhone(address) : maskEmail(address));
+
 /** Order matters: tokens and addresses hold digits, so they go before the rules for digits. */
 const RULES: readonly (readonly [RegExp, string | ((match: string) => string)])[] = [
   [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]+/gi, '$1 [redacted]'],

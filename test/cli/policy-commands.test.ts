@@ -200,7 +200,7 @@ describe('show --message', () => {
   it('knows the sender of the acceptance, whatever the deployment sends from by now', async () => {
     const eventId = await accept();
     const elsewhere = { TWILIO_FROM: '+12025550199', MAIL_FROM: 'other@example.com' };
-    expect((await tocsin(['show', eventId, '--message'], elsewhere)).out).toContain('To: +12025550103\nFrom: +12025550100\n\nTocsin URGENT: payment_lockout');
+    expect((await tocsin(['show', eventId, '--message', '--unmasked'], elsewhere)).out).toContain('To: +12025550103\nFrom: +12025550100\n\nTocsin URGENT: payment_lockout');
   });
 
   it('says destroyed once what it was made of is gone', async () => {

@@ -119,9 +119,10 @@ const corrected = (details: Details<'DeliveryCorrected'>, { from, command, decis
 const SUBMITS: ReadonlySet<string> = new Set(['SubmissionStarted', 'AttemptPlanned', 'AttemptQueued', 'ResubmissionPlanned', 'SubmissionDeferred', 'SubmissionAbandoned']);
 
 const payloadKept = ({ stamped: { at, transition }, from }: Entry): void => {
-  const lost = Object.keys(from.payload?.destroyed ?? {}).length > 0;
+  const lost = from.erased !== undefined || Object.keys(from.payload?.destroyed ?? {}).length > 0;
   must(!lost || !SUBMITS.has(transition.kind), 'nothing is submitted once a part of the payload is destroyed', transition);
   if (transition.kind !== 'PayloadDestroyed') return;
+  if (transition.details.erasure) return must(from.settledAt !== null || from.closed !== null || from.rejected !== null, 'whoever is erased, nothing of it could still be sent by itself', from);
   must(!couldSubmit(from, at), 'a payload is destroyed only once no further submission is possible', from);
   const due = goneBy(from).filter((one) => one.at <= at).map((one) => one.part);
   must(transition.details.parts.every((part) => due.includes(part)), 'a part is destroyed once, and not before its time', transition);

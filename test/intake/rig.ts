@@ -38,6 +38,8 @@ export interface Rig {
   /** Everything logged so far, as text. */
   logged: () => string;
   database: TestDatabase;
+  /** The key ring, as a command line would be given it. */
+  keys: string;
   /** What was enqueued since the start. */
   enqueued: () => number;
   start: (config?: Partial<IntakeConfig>) => Promise<RunningIntake>;
@@ -53,7 +55,8 @@ export const createRig = async (through: (url: string) => Promise<string> = asyn
   const log = createLogger({ level: 'debug', service: 'test', redactPaths: REDACT_PATHS, destination });
   const db = openDatabase({ url: await through(database.url), poolSize: 4, connectTimeoutMs });
   let count = 0;
-  const ring = parseKeyRing(generateKeyRingText());
+  const keys = generateKeyRingText();
+  const ring = parseKeyRing(keys);
   const artifactDir = await mkdtemp(join(tmpdir(), 'rig-artifacts-'));
   const engine = createEngine({
     db, ring, artifacts: createFileArtifactStore(artifactDir, ring), carriers: CARRIERS, sender: { sms: '+12025550100', email: 'tocsin@example.com' }, log, now: Date.now,
@@ -63,7 +66,7 @@ export const createRig = async (through: (url: string) => Promise<string> = asyn
   await publishVersions(db, { policies: loadPolicies(shipped('policies')), templates, now: Date.now() });
   const running: RunningIntake[] = [];
   return {
-    engine, log, database, logged: () => lines.join(''), enqueued: () => count,
+    engine, log, database, keys, logged: () => lines.join(''), enqueued: () => count,
     start: async (config = {}) => {
       const intake = await startIntake({
         engine, roster, dashboardUrl: DASHBOARD_URL, log,
