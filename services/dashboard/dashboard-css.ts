@@ -29,7 +29,7 @@ dt { color: var(--soft); } dd { margin: 0; min-width: 0; overflow-wrap: anywhere
 .badge { font-weight: 600; color: var(--open); white-space: nowrap; }
 .badge.delivered, .badge.closed, .badge.sent { color: var(--good); }
 .badge.undelivered, .badge.expired, .badge.suppressed, .badge.policy_rejected, .badge.rejected, .badge.render_failed, .badge.dead_lettered, .badge.unknown,
-.badge.submitted_unknown { color: var(--bad); }
+.badge.submitted_unknown, .badge.at_risk { color: var(--bad); }
 .words { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: .5rem 0; font-size: 1rem; }
 @media (max-width: 46rem) {
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
