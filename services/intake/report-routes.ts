@@ -14,6 +14,7 @@ import { wantsHtml } from './errors.ts';
 import type { Site } from './page.ts';
 import { Problem } from './problem.ts';
 import { createReportLimits, networkOf } from './rate-limits.ts';
+import { EVENTS } from '../../shared/telemetry/events.ts';
 import { jsonOrFormBody } from './read-body.ts';
 import { reportPage } from './report-page.ts';
 import { addRoute } from './routes.ts';
@@ -79,7 +80,7 @@ export const addReportRoutes = (router: Router, { engine, site, log, reportsPerM
     const { token } = request.params;
     await noteReportAccess(engine.db, visitOf(engine, request), 'code');
     // Behind the answer: whether there is anything to send must not be seen in the time it takes.
-    background(sendReportCode(engine, token, String(request.id)).catch((error: unknown) => log.warn({ event: 'report_code.failed', request_id: request.id, error: (error as Error).name })));
+    background(sendReportCode(engine, token, String(request.id)).catch((error: unknown) => log.warn({ event: EVENTS.reportCodeFailed, request_id: request.id, error: (error as Error).name })));
     await untilFullTenth(response);
     response.status(202);
     if (wantsHtml(request)) response.type('html').send(reportPage(site, token, 'code_asked'));
