@@ -11,6 +11,7 @@ import { publicStatus } from '../../shared/domain/status.ts';
 import { isDatabaseAway } from '../../shared/ledger/database.ts';
 import { readNotification, readTicket } from '../../shared/ledger/reads.ts';
 import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
+import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import { addAccount } from './account-routes.ts';
@@ -91,7 +92,7 @@ const errors = (log: Logger): ErrorRequestHandler => (error: unknown, request, r
   const refused = error instanceof URIError || (said >= 400 && said < 500);
   if (!away && !refused) {
     const { name, stack } = (error instanceof Error ? error : {}) as Partial<Error>;
-    log.error({ event: 'request.failed', request_id: id, method: request.method, error: name, frames: stack?.split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 12) });
+    log.error({ event: EVENTS.requestFailed, request_id: id, method: request.method, error: name, frames: stack?.split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 12) });
   }
   const [status, heading, text] = away ? [503, 'Not available for a moment', 'The ledger cannot be reached. Try again in a few seconds.'] as const
     : refused ? [400, 'That could not be read', 'The address or the form is not properly encoded, or too long.'] as const

@@ -6,6 +6,7 @@ import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { STATUS_WORDS, toldHtml } from './notification-words.ts';
 import type { ShownNotification } from './notification-view.ts';
 import { redrawMs, tagOfShown } from './notification-view.ts';
+import { permittedSection } from './permitted-section.ts';
 import { badge, facts, page, shownTime, table } from './page.ts';
 import { timeline } from './timeline.ts';
 
@@ -60,6 +61,7 @@ export const liveParts = (shown: ShownNotification): string => {
   const eventId = escapeHtml(record.eventId);
   return `<div id="live" data-open="${open ? 1 : 0}" data-every="1000" data-from="/notifications/${eventId}/live" data-tag="${escapeHtml(tagOfShown(shown))}">
 ${part('standing', standing(shown))}
+${part('permitted', permittedSection(shown))}
 <h2>Why</h2>${part('why', explanation.length === 0 ? '<p class="soft">There is nothing to explain yet.</p>' : `<ol class="told">${explanation.map((one) => `<li>${toldHtml(one)}</li>`).join('')}</ol>`)}
 <h2 id="timeline">Timeline</h2>${part('picture', timeline(picture))}
 <h2>Facts</h2>${part('facts', factsOf(shown))}

@@ -33,7 +33,7 @@ export const toProblem = (error: unknown, request: Request, log: Logger): Proble
   if (found?.code === databaseAway.code) log.warn({ event: EVENTS.databaseAway, request_id: request.id, route: (request.route as { path?: string } | undefined)?.path });
   if (found) return found;
   const { name, code } = (error instanceof Error ? error : {}) as { name?: string; code?: string };
-  log.error({ event: 'request.failed', request_id: request.id, method: request.method, error: name, code, frames: framesOf(error) });
+  log.error({ event: EVENTS.requestFailed, request_id: request.id, method: request.method, error: name, code, frames: framesOf(error) });
   return { status: 500, code: 'internal_error', detail: 'Something failed on our side, and it was noted. Send the same request again, with the same idempotency key; give the request id if you ask about it.' };
 };
 

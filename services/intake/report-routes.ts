@@ -10,6 +10,7 @@ import type { ReportVisit } from '../../shared/ledger/report-links.ts';
 import { networkOf } from '../../shared/http/client-network.ts';
 import { fingerprint } from '../../shared/security/fingerprint.ts';
 import { hashToken } from '../../shared/security/tokens.ts';
+import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
 import { wantsHtml } from './errors.ts';
 import type { Site } from './page.ts';
@@ -80,7 +81,7 @@ export const addReportRoutes = (router: Router, { engine, site, log, reportsPerM
     const { token } = request.params;
     await noteReportAccess(engine.db, visitOf(engine, request), 'code');
     // Behind the answer: whether there is anything to send must not be seen in the time it takes.
-    background(sendReportCode(engine, token, String(request.id)).catch((error: unknown) => log.warn({ event: 'report_code.failed', request_id: request.id, error: (error as Error).name })));
+    background(sendReportCode(engine, token, String(request.id)).catch((error: unknown) => log.warn({ event: EVENTS.reportCodeFailed, request_id: request.id, error: (error as Error).name })));
     await untilFullTenth(response);
     response.status(202);
     if (wantsHtml(request)) response.type('html').send(reportPage(site, token, 'code_asked'));

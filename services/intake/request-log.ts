@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { plainLog } from '../../shared/telemetry/logger.ts';
+import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
 
 declare module 'http' {
@@ -26,7 +27,7 @@ const requestId: RequestHandler = (request, response, next) => {
 
 /** The pattern of the route, for an address may hold a token. */
 const lineOf = (request: Request, response: Response, ms: number) => ({
-  event: 'request', request_id: request.id, method: request.method, route: (request.route as { path?: string } | undefined)?.path ?? null,
+  event: EVENTS.request, request_id: request.id, method: request.method, route: (request.route as { path?: string } | undefined)?.path ?? null,
   status_code: response.statusCode, ms, aborted: response.writableFinished ? undefined : true,
 });
 

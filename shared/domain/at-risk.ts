@@ -109,14 +109,15 @@ const stalled = (policy: Policy, state: NotificationState): Risk[] => {
   return first === null ? [] : [{ kind: 'stalled', since: first.at + stalledForMs, until: null, attempt: first.attempt }];
 };
 
-const lasting = (policy: Policy, state: NotificationState): Risk[] => [...endangered(policy, state), ...state.attempts.flatMap(ofAttempt(policy, state))].filter(({ since, until }) => until === null || since < until);
+/** All that is found of a notification as it stands, now or later; only what is overdue is not among it. */
+export const risksOf = (policy: Policy, state: NotificationState): Risk[] => [...endangered(policy, state), ...state.attempts.flatMap(ofAttempt(policy, state))].filter(({ since, until }) => until === null || since < until);
 
 /**
  * What is to be known of a notification at `now`, the oldest first. Pure: the thresholds are the policy's (`alerts`), and a finding
  * follows from the state alone and the clock.
  */
 export const atRisk = (policy: Policy, state: NotificationState, now: Instant): Risk[] =>
-  [...lasting(policy, state), ...stalled(policy, state)].filter(({ since, until }) => since <= now && (until === null || now < until)).sort((one, other) => one.since - other.since);
+  [...risksOf(policy, state), ...stalled(policy, state)].filter(({ since, until }) => since <= now && (until === null || now < until)).sort((one, other) => one.since - other.since);
 
 /**
  * When a notification as it stands is to be looked at for the first time, after `after`; null where nothing is found while it stands so, or where a decision
@@ -124,7 +125,7 @@ export const atRisk = (policy: Policy, state: NotificationState, now: Instant): 
  * is told by its own due instant (`stalled`).
  */
 export const riskAt = (policy: Policy, state: NotificationState, after: Instant = NEVER): Instant | null => {
-  const instants = lasting(policy, state).map(({ since }) => since).filter((since) => since > after);
+  const instants = risksOf(policy, state).map(({ since }) => since).filter((since) => since > after);
   if (instants.length === 0) return null;
   const first = Math.min(...instants);
   const decision = nextDecideAt(state);

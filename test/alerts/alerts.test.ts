@@ -42,7 +42,7 @@ const review = () => reviewAlerts(pair.engines[0], ['webhook']);
 const told = () => listener.heard.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
 const take = (eventId: string) => closeNotification(pair.engines[0], { tenant: null, eventId, reason: 'taken', actor: 'test', requestId: 'r' });
 
-describe('what is at risk', () => {
+describe('what is at risk, kept on Postgres', () => {
   test('fault 36: a list\'s count and its rows come from one query and agree, whoever writes meanwhile', async () => {
     const events = await Promise.all(Array.from({ length: 12 }, () => pair.accept()));
     await pair.pass(8 * MINUTE);
@@ -92,7 +92,7 @@ describe('what is at risk', () => {
   });
 });
 
-describe('an alert', () => {
+describe('an alert, kept on Postgres', () => {
   test('fault 32: N replicas raise one alert, tell of it once, and end it once', async () => {
     const eventId = await pair.accept();
     await pair.pass(8 * MINUTE);
