@@ -21,7 +21,7 @@ let dashboard: RunningDashboard;
 let eventId: string;
 let admin: Signed;
 beforeAll(async () => {
-  rig = await createRig();
+  rig = await createRig(async (url) => url, 10_000);
   rig.engine.ring = parseKeyRing(KEYS);
   const intake = await rig.start();
   eventId = String((await postJson(`${intake.url}/tickets`, aTicket())).body['event_id']);
@@ -78,11 +78,14 @@ describe('the audit trail', () => {
 });
 
 describe('tocsin operator', () => {
-  it.each<[string, string[], string, number, string]>([
-    ['a weak password', ['operator', 'add', 'lou', '--role', 'viewer'], 'short\n', 1, 'fewer than 12'], ['one that holds the name', ['operator', 'set-password', 'vic'], 'vic is my name', 1, 'holds the name'],
-    ['an address for a name', ['operator', 'add', 'lou@example.com', '--role', 'viewer'], '', 2, 'NAME must be'], ['a name of the ledger\'s own', ['operator', 'add', 'boot', '--role', 'viewer'], '', 2, 'something else'],
-    ['a role that there is not', ['operator', 'add', 'lou', '--role', 'root'], '', 2, '--role is one of'], ['a password as an argument', ['operator', 'add', 'lou', '--role', 'viewer', '--password', 'four words of mine'], '', 2, 'Unknown option'],
-  ])('refuses %s', async (_name, line, stdin, code, words) => {
+  it.each<[string, { line: string[]; stdin?: string; code: number; words: string }]>([
+    ['a weak password', { line: ['operator', 'add', 'lou', '--role', 'viewer'], stdin: 'short\n', code: 1, words: 'fewer than 12' }],
+    ['one that holds the name', { line: ['operator', 'set-password', 'vic'], stdin: 'vic is my name', code: 1, words: 'holds the name' }],
+    ['an address for a name', { line: ['operator', 'add', 'lou@example.com', '--role', 'viewer'], code: 2, words: 'NAME must be' }],
+    ['a name of the ledger\'s own', { line: ['operator', 'add', 'boot', '--role', 'viewer'], code: 2, words: 'something else' }],
+    ['a role that there is not', { line: ['operator', 'add', 'lou', '--role', 'root'], code: 2, words: '--role is one of' }],
+    ['a password as an argument', { line: ['operator', 'add', 'lou', '--role', 'viewer', '--password', 'four words of mine'], code: 2, words: 'Unknown option' }],
+  ])('refuses %s', async (_name, { line, stdin = '', code, words }) => {
     const ran = await cli(line, stdin);
     expect([ran.code, ran.err]).toEqual([code, expect.stringContaining(words)]);
     expect(await findOperator(rig.engine.db, 'lou')).toBeNull();

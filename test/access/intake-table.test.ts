@@ -72,7 +72,7 @@ const call = ({ route, body, headers = {} }: Row, how: { key?: string | undefine
 };
 
 beforeAll(async () => {
-  rig = await createRig();
+  rig = await createRig(async (url) => url, 10_000);
   ({ url } = await rig.start());
   keys.right = (await makeKey('acme')).text;
   keys.other = (await makeKey('else')).text;

@@ -23,7 +23,7 @@ let dashboard: RunningDashboard;
 let behindTls: RunningDashboard;
 
 beforeAll(async () => {
-  rig = await createRig();
+  rig = await createRig(async (url) => url, 10_000);
   clock = { at: Date.now() };
   const engine = { ...rig.engine, now: () => clock.at };
   for (const name of ['ada', 'ben', 'cas', 'dee', 'eve', 'fay', 'gus', 'hal']) await makeOperator(engine, name, 'operator', PASSWORD);
