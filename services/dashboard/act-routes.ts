@@ -30,7 +30,9 @@ export const addActs = (app: Express, engine: Engine, sendMissing: (response: Re
     const record = EVENT_ID.test(eventId) ? await readNotification(engine.db, { eventId }) : null;
     if (!record) return sendMissing(response);
     const { state } = record.current;
-    response.type('html').send(actPage({ eventId, status: publicStatus(state), paused: state.paused !== null, closed: state.closed !== null, token: callerOf(request.headers).token, ...told }));
+    const { role, token } = callerOf(request.headers);
+    const may = token !== null && mayAct(role, { kind: 'retry_all', queue: '' });
+    response.type('html').send(actPage({ eventId, status: publicStatus(state), paused: state.paused !== null, closed: state.closed !== null, may, token, ...told }));
   };
   app.get('/notifications/:event_id/act', (request, response) => show(request, response.set('Cache-Control', 'no-store'), { done: DONE[request.query['done'] as Act] }));
   for (const act of ACTS) {

@@ -50,13 +50,14 @@ export interface RunningDashboard {
   close: () => Promise<void>;
 }
 
-const security = helmet({
+const security = (secure: boolean) => helmet({
   contentSecurityPolicy: {
     useDefaults: false,
     directives: { defaultSrc: ["'none'"], scriptSrc: ["'self'"], connectSrc: ["'self'"], styleSrc: ["'self'"], imgSrc: ["'self'", 'data:'], frameSrc: ["'self'"], formAction: ["'self'"], baseUri: ["'none'"], frameAncestors: ["'none'"] },
   },
   referrerPolicy: { policy: 'no-referrer' },
-  strictTransportSecurity: false,
+  // Over plain HTTP on one machine there is nothing to upgrade to.
+  strictTransportSecurity: secure,
 });
 
 const sendMissing = (response: Response): void => {
@@ -108,7 +109,8 @@ export const createDashboard = ({ engine, queue, config, log }: DashboardSetting
   const app = express();
   const cookies = siteCookies(config.secure ?? false);
   app.disable('x-powered-by').disable('etag').set('trust proxy', config.trustProxy ?? 0).set('query parser', 'simple');
-  app.use((request, response, next) => (request.path === BOARD || request.path.startsWith(`${BOARD}/`) ? next() : security(request, response, next)));
+  const secured = security(config.secure ?? false);
+  app.use((request, response, next) => (request.path === BOARD || request.path.startsWith(`${BOARD}/`) ? next() : secured(request, response, next)));
   app.get('/healthz', (_request, response) => { response.json({ status: 'alive' }); });
   app.get('/metrics', async (_request, response) => {
     const { type, text } = await engine.metrics.scrape();

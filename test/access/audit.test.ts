@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startDashboard } from '../../services/dashboard/dashboard.ts';
 import type { RunningDashboard } from '../../services/dashboard/dashboard.ts';
+import { requestDeadLetters } from '../../shared/delivery/dead-letter-requests.ts';
 import { AUDIT_ACTIONS } from '../../shared/delivery/read-audit.ts';
 import { insertAudit, listAudit, verifyAudit } from '../../shared/ledger/audit-entries.ts';
+import { findOperator } from '../../shared/ledger/operators.ts';
 import { openDatabase } from '../../shared/ledger/database.ts';
 import { generateKeyRingText, parseKeyRing } from '../../shared/security/key-ring.ts';
 import { run } from '../cli/support.ts';
@@ -19,7 +21,7 @@ let dashboard: RunningDashboard;
 let eventId: string;
 let admin: Signed;
 beforeAll(async () => {
-  rig = await createRig();
+  rig = await createRig(async (url) => url, 10_000);
   rig.engine.ring = parseKeyRing(KEYS);
   const intake = await rig.start();
   eventId = String((await postJson(`${intake.url}/tickets`, aTicket())).body['event_id']);
@@ -75,6 +77,29 @@ describe('the audit trail', () => {
   });
 });
 
+describe('tocsin operator', () => {
+  it.each<[string, { line: string[]; stdin?: string; code: number; words: string }]>([
+    ['a weak password', { line: ['operator', 'add', 'lou', '--role', 'viewer'], stdin: 'short\n', code: 1, words: 'fewer than 12' }],
+    ['one that holds the name', { line: ['operator', 'set-password', 'vic'], stdin: 'vic is my name', code: 1, words: 'holds the name' }],
+    ['an address for a name', { line: ['operator', 'add', 'lou@example.com', '--role', 'viewer'], code: 2, words: 'NAME must be' }],
+    ['a name of the ledger\'s own', { line: ['operator', 'add', 'boot', '--role', 'viewer'], code: 2, words: 'something else' }],
+    ['a role that there is not', { line: ['operator', 'add', 'lou', '--role', 'root'], code: 2, words: '--role is one of' }],
+    ['a password as an argument', { line: ['operator', 'add', 'lou', '--role', 'viewer', '--password', 'four words of mine'], code: 2, words: 'Unknown option' }],
+  ])('refuses %s', async (_name, { line, stdin = '', code, words }) => {
+    const ran = await cli(line, stdin);
+    expect([ran.code, ran.err]).toEqual([code, expect.stringContaining(words)]);
+    expect(await findOperator(rig.engine.db, 'lou')).toBeNull();
+  });
+
+  it('draws a password that opens the dashboard, lists who there is and never a hash', async () => {
+    const { password } = JSON.parse((await cli(['operator', 'add', 'Max', '--role', 'operator', '--generate', '--json'])).out) as { password: string };
+    expect((await signIn(dashboard.url, 'max', password)).token).not.toBe('');
+    const listed = await cli(['operator', 'list', '--json']);
+    expect(JSON.parse(listed.out)).toMatchObject({ operators: expect.arrayContaining([expect.objectContaining({ name: 'Max', role: 'operator', disabled_at: null })]) as unknown });
+    expect(listed.out).not.toMatch(/scrypt|password":"/);
+  });
+});
+
 describe('what stands in the trail', () => {
   it('that an operator closed, paused and resumed, with what came of it and the code of the reason', async () => {
     const act = (kind: string, reason: string) => postForm(`${dashboard.url}/notifications/${eventId}/${kind}`, { reason, token: admin.token }, { Cookie: admin.cookie });
@@ -119,6 +144,16 @@ describe('what stands in the trail', () => {
       { ...told, action: 'operator.add', target: 'kim=viewer' }, { ...told, action: 'operator.set_role', target: 'kim=operator' },
       { ...told, action: 'operator.set_password', target: 'kim' }, { ...told, action: 'operator.disable', target: 'kim' },
     ]);
+  });
+
+  it('that a dead letter was asked about, once for each, with the code of the reason and not its words', async () => {
+    const { rows } = await rig.engine.db.pool.query<{ id: string }>(`INSERT INTO dead_letter (attempt_key, event_id, channel, reason, created_at) VALUES ($1 || '.sms.1', $1, 'sms', 'retries_exhausted', now()) RETURNING id::text`, [eventId]);
+    const [{ id }] = rows as [{ id: string }];
+    const request = { action: 'retry' as const, actor: 'ada', reason: 'the provider is back', audit: by };
+    expect(await requestDeadLetters(rig.engine, [{ id, eventId }], request)).toEqual([id]);
+    expect(await requestDeadLetters(rig.engine, [{ id, eventId }], { ...request, action: 'discard', reason: 'checked' })).toEqual([]);
+    const told = { actor: 'ada', role: 'admin', via: 'dashboard', target: `dead-letter/${id}` };
+    expect((await newest(2)).reverse()).toEqual([{ ...told, action: 'dead_letter.retry', result: 'asked', reason: 'other' }, { ...told, action: 'dead_letter.discard', result: 'unchanged', reason: 'checked' }]);
   });
 
   it('nothing of a change that was rolled back, and no change without its entry', async () => {

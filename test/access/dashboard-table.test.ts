@@ -47,10 +47,12 @@ let eventId: string;
 let settings: DashboardSettings;
 const signed = new Map<Role, Signed>();
 beforeAll(async () => {
-  rig = await createRig();
+  rig = await createRig(async (url) => url, 10_000);
   await migrateQueueSchema(rig.database.url, 'tocsin_app');
   queue = openQueueBackend({ databaseUrl: rig.database.url, roleName: 'tocsin_app', onError: () => undefined });
-  eventId = String((await postJson(`${(await rig.start()).url}/tickets`, aTicket())).body['event_id']);
+  const ticket = await postJson(`${(await rig.start()).url}/tickets`, aTicket());
+  if (ticket.status !== 202) throw new Error(`the ticket of the table was answered ${ticket.status}`);
+  eventId = String(ticket.body['event_id']);
   settings = { engine: rig.engine, queue, log: rig.log, config: { host: '127.0.0.1', port: 0, operator: { user: 'first', password: 'never-used' } } };
   for (const role of ROLES) await makeOperator(rig.engine, role, role);
   dashboard = await startDashboard(settings);

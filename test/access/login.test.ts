@@ -5,8 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startDashboard } from '../../services/dashboard/dashboard.ts';
 import type { RunningDashboard } from '../../services/dashboard/dashboard.ts';
 import { ownPath } from '../../services/dashboard/own-path.ts';
-import { changeOperatorAs } from '../../shared/delivery/operators.ts';
+import { readDashboardConfig } from '../../shared/config/intake-config.ts';
+import { changeOperatorAs, ensureFirstOperator, operatorAsTold } from '../../shared/delivery/operators.ts';
 import { LOGIN_LIMITS, SESSION_LIMITS } from '../../shared/delivery/sign-in.ts';
+import { findOperator, listOperators } from '../../shared/ledger/operators.ts';
 import { hashPassword, passwordFault, passwordMatches } from '../../shared/security/password.ts';
 import { ask, createRig } from '../intake/rig.ts';
 import type { Rig } from '../intake/rig.ts';
@@ -21,7 +23,7 @@ let dashboard: RunningDashboard;
 let behindTls: RunningDashboard;
 
 beforeAll(async () => {
-  rig = await createRig();
+  rig = await createRig(async (url) => url, 10_000);
   clock = { at: Date.now() };
   const engine = { ...rig.engine, now: () => clock.at };
   for (const name of ['ada', 'ben', 'cas', 'dee', 'eve', 'fay', 'gus', 'hal']) await makeOperator(engine, name, 'operator', PASSWORD);
@@ -159,6 +161,30 @@ describe('the login form', () => {
     for (const foreign of ['//evil.example', '/\\evil.example', 'https://evil.example', '/\t/evil.example', '/.//evil.example', '/x/..//evil.example', 'javascript:alert(1)', '', '/login?next=/', '/logout', ['/a', '/b'], undefined]) {
       expect([foreign, ownPath(foreign)]).toEqual([foreign, '/']);
     }
+  });
+});
+
+describe('the first operator', () => {
+  it('is made where there is none, as an admin, and never again; another program is told his password until it is changed', async () => {
+    expect(await ensureFirstOperator(rig.engine, { user: 'first', password: 'never-used' }, 'r-1')).toBe(false);
+    expect(await findOperator(rig.engine.db, 'first')).toBeNull();
+    const fresh = await createRig();
+    try {
+      const told = { user: 'first', password: 'kept by npm start' };
+      expect(await Promise.all([ensureFirstOperator(fresh.engine, told, 'r-1'), ensureFirstOperator(fresh.engine, told, 'r-2')])).toEqual(expect.arrayContaining([true]));
+      expect((await listOperators(fresh.engine.db)).map(({ name, role }) => [name, role])).toEqual([['first', 'admin']]);
+      expect(await operatorAsTold(fresh.engine, told)).toEqual(told);
+      await changeOperatorAs(fresh.engine, 'first', { kind: 'password', password: 'quite another one' }, TEST_ACTOR);
+      expect(await operatorAsTold(fresh.engine, told)).toEqual({ user: 'first', password: '' });
+      expect((await changeOperatorAs(fresh.engine, 'first', { kind: 'disable' }, TEST_ACTOR)).kind).toBe('last_admin');
+    } finally {
+      await fresh.close();
+    }
+  });
+
+  it('goes by encrypted cookies where the address of the dashboard says https', () => {
+    const read = (url?: string) => readDashboardConfig({ OPERATOR_PASSWORD: 'never-used', ...(url === undefined ? {} : { TOCSIN_DASHBOARD_URL: url }) }).secure;
+    expect([read(), read('http://127.0.0.1:3001'), read('https://tocsin.example.com')]).toEqual([false, false, true]);
   });
 });
 

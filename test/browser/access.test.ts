@@ -14,7 +14,7 @@ describeInBrowser('signing in, in a browser', () => {
   let dashboard: RunningDashboard;
   let browser: Browser;
   beforeAll(async () => {
-    rig = await createRig();
+    rig = await createRig(async (url) => url, 10_000);
     await makeOperator(rig.engine, 'ada', 'admin');
     dashboard = await startDashboard({ engine: rig.engine, log: rig.log, config: { host: '127.0.0.1', port: 0, operator: { user: 'first', password: 'never-used' } } });
     browser = await launchBrowser();
