@@ -173,7 +173,7 @@ const drawWithdrawals = (random: Seeded): Act[] => (!random.chance(0.1) ? [] : [
 
 /** Now and then a channel has quiet hours: from streams of their own, so that other seeds stay as they were. */
 const drawSilence = (random: Seeded): Partial<Workflow> => {
-  if (!random.chance(0.1)) return {};
+  if (!random.chance(0.08)) return {};
   const policy = random.pick(SILENT);
   return { policy, origin: null, ...(policy === SILENT[1] ? { at: random.between(40_000, 59_800) } : {}) };
 };
@@ -191,6 +191,12 @@ const drawRefusal = (seed: number): Fault[] => {
   return random.chance(0.04) ? [{ kind: 'account-refused', channel: 'sms', at: 0, forMs: random.between(4_000, 120_000) }] : [];
 };
 
+/** Reads that fail or bring old news: what is skipped or waits for its opening is read less often than anything was before. */
+const drawReads = (seed: number): Fault[] => {
+  const random = stream(seed, 'reads');
+  return random.chance(0.03) ? [{ kind: 'read-failed', pass: random.between(1, 2), retryAfterMs: random.pick([null, null, 5_000]) }, { kind: 'status-regression', pass: random.between(1, 2) }] : [];
+};
+
 /** Everything that a seed stands for. */
 export const planOf = (seed: number, withFaults = true): Plan => {
   const random = stream(seed, 'plan');
@@ -206,6 +212,6 @@ export const planOf = (seed: number, withFaults = true): Plan => {
   const workflows = Array.from({ length: random.pick([1, 1, 1, 1, 2, 2, 3]) }, (_, index) => ({ ...drawWorkflow(random, carriers), ...(index === 0 ? trouble.first : {}) }))
     .map((workflow, index): Workflow => ({ ...workflow, person: together ? 0 : index, acts: [...workflow.acts, ...drawSuppressions(suppressing), ...drawWithdrawals(withdrawing)], origin: null, ...drawOrigin(asking), ...drawSilence(silencing), ...flood }))
     .map((workflow) => inShadow(shadows, workflow));
-  const faults = withFaults ? [...trouble.faults, ...drawFaults(seed, random), ...drawRefusal(seed)] : [];
+  const faults = withFaults ? [...trouble.faults, ...drawFaults(seed, random), ...drawRefusal(seed), ...drawReads(seed)] : [];
   return { seed, carriers, workflows, faults };
 };
