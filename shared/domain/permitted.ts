@@ -17,7 +17,7 @@ export const REFUSALS: Readonly<Record<ActionRefusal, string>> = {
   nothing_started: 'nothing was ever started', closed: 'it is closed', settled: 'it is settled: nothing is left to hold', paused: 'it is paused', not_paused: 'it is not paused', expired: 'it has expired',
   no_such_attempt: 'there is no such attempt', suppressed: 'the channel is barred for this recipient', delivered: 'a channel was delivered', superseded: 'another channel is under way, or may have arrived',
   not_newest: 'a later attempt on its channel exists', still_live: 'it has not ended', not_failed: 'it did not fail', not_resolvable: 'its provider can neither be asked nor drop a duplicate',
-  grace_ended: 'its grace is over', payload_destroyed: 'what it would be made of was destroyed',
+  grace_ended: 'its grace is over', quiet_hours: 'its channel has quiet hours', shadow: 'it runs in shadow, and nobody is to receive it', payload_destroyed: 'what it would be made of was destroyed',
 };
 
 const closeRefusal = (state: NotificationState): ActionRefusal | null => (state.version === 0 || state.rejected ? 'nothing_started' : state.closed ? 'closed' : null);

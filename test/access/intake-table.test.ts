@@ -45,6 +45,7 @@ const TABLE: readonly Row[] = [
   { route: 'POST /notifications/close', scope: 'notifications:act', body: () => ({ reason: 'taken', idempotency_key: 'of-the-table' }), first: 200, again: 200, otherTenant: 404 },
   { route: 'POST /reports/:token/code', scope: null, body: () => '', first: 202, again: 202, otherTenant: 202 },
   { route: 'POST /reports/:token/open', scope: null, body: () => ({ code: '012345' }), first: 403, again: 403, otherTenant: 403 },
+  { route: 'POST /unsubscribe/:token', scope: null, body: () => 'List-Unsubscribe=One-Click', headers: { 'Content-Type': 'application/x-www-form-urlencoded' }, first: 404, again: 404, otherTenant: 404 },
 ];
 
 let rig: Rig;
