@@ -24,6 +24,7 @@ import { attachedTo, partVariables, renderFor, sealPart, withCarried } from './p
 import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
 import { logDecision } from './log-decision.ts';
+import { passOnMoves } from './pass-on-moves.ts';
 import { passOnQuestion } from './pass-on-question.ts';
 import { addressPrint, eligibilityOf } from './suppression.ts';
 
@@ -170,7 +171,9 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
       queue: request.ticket.queue, urgency: request.ticket.urgency, receiptTokenHash: hashToken(request.ticket.receiptToken),
     },
   };
-  return { eventId, now, decision, notification, rendered: renderedSteps };
+  const { state, transitions } = decision;
+  const isGone = transitions.some(({ transition }) => transition.kind === 'PayloadDestroyed');
+  return { eventId, now, decision, notification, rendered: renderedSteps, after: isGone ? null : { ...loaded, state, headHash: notification.append.headHash } };
 };
 
 /** Why an intent cannot be accepted as it stands; null where it can. */
@@ -212,12 +215,13 @@ const accept = async (engine: Engine, request: AcceptRequest): Promise<AcceptOut
   if (refusal || !bound) return refuse(refusal as AcceptOutcome);
   const tried = await acceptUnlessSuppressed(engine, request, bound, requestFingerprint);
   if (tried.refusal) return refuse(tried.refusal);
-  const { accepted, eventId, now, decision } = tried;
+  const { accepted, eventId, now, decision, after } = tried;
   if (accepted.kind === 'exists') return replay(accepted);
   faultPoint('intake-committed');
   logDecision(engine.log, decision);
   countDecision(engine.metrics, decision);
-  if (decision.requests.some((one) => one.kind === 'enqueue')) engine.onEnqueued();
+  if (after) engine.recent.keep(after);
+  passOnMoves(engine, decision);
   passOnQuestion(engine, decision);
   return { kind: 'accepted', eventId, status: publicStatus(decision.state), reason: decision.state.rejected, receivedAt: now };
 };

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ulid } from 'ulid';
+import type { NotificationState } from '../domain/state.ts';
 import type { Channel, EventId } from '../domain/words.ts';
 import type { Carrier } from '../domain/work.ts';
 import type { ArtifactStore } from '../content/artifacts/artifact-store.ts';
@@ -12,6 +13,9 @@ import { processMetrics } from '../telemetry/metrics.ts';
 import type { Database } from '../ledger/database.ts';
 import type { LedgerPort } from '../ledger/ledger-port.ts';
 import { createPostgresLedger } from '../ledger/postgres-ledger.ts';
+import type { EnqueuedAttempt } from './hand-over.ts';
+import { noRecent } from './recent.ts';
+import type { Recent } from './recent.ts';
 import type { SenderPrints } from '../ledger/rows.ts';
 import { senderPrints } from './suppression.ts';
 import { createVersionStore } from './versions.ts';
@@ -32,6 +36,8 @@ export interface Engine {
   append: LedgerPort['append'];
   accept: LedgerPort['accept'];
   versions: VersionStore;
+  /** What this process has just seen of notifications. */
+  recent: Recent;
   ring: KeyRing;
   /** Now, in milliseconds since the epoch; the database's clock in production, injected in tests. */
   now: () => number;
@@ -52,7 +58,9 @@ export interface Engine {
   log: Logger;
   metrics: Metrics;
   /** Called after a commit that wrote outbox rows. */
-  onEnqueued: () => void;
+  onEnqueued: (attempts: readonly EnqueuedAttempt[]) => void;
+  /** Called after every commit, with the state it led to: when something is due next may have changed. */
+  onMoved: (state: NotificationState) => void;
   /** Called after a commit that asks an origin system; where nobody asks, the question lapses as an error. */
   onAsked: (question: AskedOrigin) => void;
 }
@@ -66,7 +74,8 @@ export interface EngineSettings {
   now: () => number;
   monotonic?: () => number;
   random?: () => number;
-  onEnqueued?: () => void;
+  onEnqueued?: (attempts: readonly EnqueuedAttempt[]) => void;
+  onMoved?: (state: NotificationState) => void;
   onAsked?: (question: AskedOrigin) => void;
   /** Postgres on `db` where none is given; so the versions. */
   ledger?: LedgerPort;
@@ -76,6 +85,8 @@ export interface EngineSettings {
   mint?: Mint;
   /** Without one, artifacts can be neither stored nor sent. */
   artifacts?: ArtifactStore;
+  /** Nothing is kept where none is given. */
+  recent?: Recent;
   /** The process's own where none are given. */
   metrics?: Metrics;
 }
@@ -97,12 +108,14 @@ export const createEngine = (settings: EngineSettings): Engine => {
     wait: settings.wait ?? wait,
     mint: settings.mint ?? systemMint,
     artifacts: settings.artifacts ?? noArtifactStore,
+    recent: settings.recent ?? noRecent,
     ledger,
     load: ledger.load,
     append: ledger.append,
     accept: ledger.accept,
     versions: settings.versions ?? createVersionStore(settings.db, monotonic),
     onEnqueued: settings.onEnqueued ?? (() => undefined),
+    onMoved: settings.onMoved ?? (() => undefined),
     onAsked: settings.onAsked ?? (() => undefined),
   };
 };

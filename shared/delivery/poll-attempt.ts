@@ -56,15 +56,21 @@ const measure = ({ metrics, monotonic }: Engine, command: Reading['command'], { 
   metrics.pollLagSeconds.observe({ provider }, Math.max(0, lagMs) / 1000);
 };
 
+const isDue = (attempt: AttemptState | null, now: number): attempt is AttemptState & { nextPollAt: number } =>
+  attempt !== null && isReconciling(attempt) && attempt.nextPollAt !== null && attempt.nextPollAt <= now + CLOCK_SLACK_MS;
+
 /**
  * Makes one due poll or look-up and records what it brought. The reading is decided on against the state as it is then, not
  * as it was when the question was asked. A poll that is no longer due does nothing.
  */
 export const pollAttempt = async (engine: Engine, key: AttemptKey, settings: PollSettings): Promise<void> => {
   const parts = parseAttemptKey(key);
-  const loaded = parts ? await engine.load(parts.eventId) : null;
+  if (!parts) return;
+  const recent = engine.recent.find(parts.eventId);
+  // What is recent may be out of date: only the ledger turns a poll away.
+  const loaded = recent && isDue(findAttempt(recent.state, key), engine.now()) ? recent : await engine.load(parts.eventId);
   const attempt = loaded ? findAttempt(loaded.state, key) : null;
-  if (!parts || !loaded || !attempt || !isReconciling(attempt) || attempt.nextPollAt === null || attempt.nextPollAt > engine.now() + CLOCK_SLACK_MS) return;
+  if (!loaded || !isDue(attempt, engine.now())) return;
   const transport = settings.transports.get(attempt.provider);
   if (!transport) return;
   const calledAt = engine.monotonic();

@@ -5,7 +5,7 @@ import type { PayloadPart } from '../domain/words.ts';
 import type { Append, SealedBox } from './rows.ts';
 import { COLUMNS, INSERT_ROWS, gather, idsOf } from './append-group.ts';
 import { suppressedOf } from './load.ts';
-import { groupCalls } from './group-commit.ts';
+import { PACE_MS, groupCalls } from './group-commit.ts';
 import { toHexBytes, toTimestamp } from './instants.ts';
 
 /** The immutable row of an intent, and what is sealed beside it. */
@@ -188,5 +188,6 @@ export const createAcceptor = (db: Database, metrics: Metrics): ((one: NewNotifi
   },
   keyOf: (one) => `${one.tenant} ${one.idempotencyKey}`,
   maxGroup: 100,
+  paceMs: PACE_MS,
   retryAlone: (error) => !isDatabaseAway(error),
 });
