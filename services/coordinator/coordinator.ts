@@ -50,6 +50,8 @@ export const TICK_EVERY_MS = 1_000;
 const HELD_BACK_MS = 100;
 /** A pulse is written no more often than this: under load a sweep follows the other, and each beat is a commit. */
 const BEAT_EVERY_MS = 250;
+/** So many times as many polls as it makes at once a coordinator keeps to itself before it shares them by the queue. */
+const OWN_POLLS_AHEAD = 4;
 /** Where every commit may bring a sweep, not each one asks whether anything waits for a provider. */
 const RELEASE_EVERY_MS = 100;
 const PARTITIONS_EVERY_MS = 6 * 3_600_000;
@@ -82,7 +84,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
       releasedAt = engine.monotonic();
       await releaseWaiting(engine, settings.actor);
     }
-    pollsHere = await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)), room: gate.room, perSecond: settings.pollsPerSecond });
+    pollsHere = await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)), room: () => gate.room() + settings.pollConcurrency * OWN_POLLS_AHEAD, perSecond: settings.pollsPerSecond });
     await beat();
     // Not awaited: no decision waits for an operator's list, nor for its queue.
     void deadLetters.attendIfDue();

@@ -19,7 +19,7 @@ import type { NewNotification } from '../ledger/accept-group.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import { countDecision } from './count-decision.ts';
 import type { Engine } from './engine.ts';
-import type { Addresses, Secrets } from './payload.ts';
+import type { Addresses, OpenedParts } from './payload.ts';
 import { attachedTo, partVariables, renderFor, sealPart, withCarried } from './payload.ts';
 import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
@@ -119,14 +119,17 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   const eventId: EventId = engine.mint.eventId(now);
   const { recipient } = request;
   const expiresAt = request.expiresAt ?? now + policy.expiresAfterMs;
-  const addresses: Addresses = { ref: recipient.ref, sms: recipient.sms, email: recipient.email, consent: recipient.consent.map((one) => one.reference), timeZone: recipient.timeZone, salt: engine.mint.salt() };
+  const addresses: Addresses = {
+    sender: engine.sender, ref: recipient.ref, sms: recipient.sms, email: recipient.email, consent: recipient.consent.map((one) => one.reference), timeZone: recipient.timeZone, salt: engine.mint.salt(),
+  };
   const commitment = commitTo({ ref: recipient.ref, sms: recipient.sms, email: recipient.email }, addresses.salt);
   const { secret, plain } = partVariables(request.variables(eventId), bound);
-  const variables = sealPart(engine.ring, eventId, 'variables', withCarried(plain, request.carried ?? []));
-  const secrets = Object.keys(secret).length === 0 ? null : sealPart(engine.ring, eventId, 'secrets', { values: secret, salt: engine.mint.salt() } satisfies Secrets);
+  const opened: OpenedParts = { addresses, variables: withCarried(plain, request.carried ?? []), secrets: Object.keys(secret).length === 0 ? null : { values: secret, salt: engine.mint.salt() } };
+  const variables = sealPart(engine.ring, eventId, 'variables', opened.variables);
+  const secrets = opened.secrets && sealPart(engine.ring, eventId, 'secrets', opened.secrets);
   const rule = request.preconditionUrl ? preconditionRule(policy) : null;
   const precondition = rule === null ? null : sealPart(engine.ring, eventId, 'precondition', { url: request.preconditionUrl });
-  const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', { ...addresses, sender: engine.sender } satisfies Addresses);
+  const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', addresses);
   const templateVersions = policy.steps.map((step, index) => ({ step: index, template: step.template, version: step.templateVersion }));
   // Only a basis that the policy itself names stands in clear: any other counts for nothing, and is the caller's own text.
   const namedBases = new Set(Object.values(policy.regions).flatMap((region) => Object.values(region.consent).flat()));
@@ -152,7 +155,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     {
       now, random: engine.random, policy, carriers: engine.carriers, eligibility: eligibilityOf(engine, loaded),
       render: (planned) => {
-        const rendered = renderFor(engine, loaded, bound, planned);
+        const rendered = renderFor(engine, loaded, bound, { ...planned, opened });
         renderedSteps.set(policy.steps.indexOf(planned.step), rendered.ok ? null : rendered.problem);
         return rendered.ok ? { ok: true, hash: rendered.hash, ...(rendered.content ? { content: rendered.content } : {}) } : { ok: false, reason: rendered.reason };
       },

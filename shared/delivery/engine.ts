@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { ulid } from 'ulid';
 import type { NotificationState } from '../domain/state.ts';
 import type { Channel, EventId } from '../domain/words.ts';
 import type { Carrier } from '../domain/work.ts';
@@ -14,6 +13,7 @@ import type { Database } from '../ledger/database.ts';
 import type { LedgerPort } from '../ledger/ledger-port.ts';
 import { createPostgresLedger } from '../ledger/postgres-ledger.ts';
 import type { EnqueuedAttempt } from './hand-over.ts';
+import { mintEventId } from './mint-event-id.ts';
 import { noRecent } from './recent.ts';
 import type { Recent } from './recent.ts';
 import type { SenderPrints } from '../ledger/rows.ts';
@@ -91,7 +91,7 @@ export interface EngineSettings {
   metrics?: Metrics;
 }
 
-const systemMint: Mint = { eventId: (now) => `evt_${ulid(now)}`, salt: generateSalt };
+const systemMint: Mint = { eventId: mintEventId, salt: generateSalt };
 
 /** Puts an engine together. */
 export const createEngine = (settings: EngineSettings): Engine => {

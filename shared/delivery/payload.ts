@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ContentSnapshot } from '../domain/transitions.ts';
 import type { AttemptKey, Channel } from '../domain/words.ts';
 import { parseAttemptKey } from '../domain/words.ts';
@@ -63,7 +63,7 @@ export const attachedTo = (step: PolicyStep, carried: readonly CarriedArtifact[]
 export interface Renderer { ring: KeyRing; sender: { sms: string; email: string } }
 export type RenderedAttempt = (RenderResult & { content?: ContentSnapshot }) | { ok: false; reason: 'payload_destroyed' | 'no_address'; problem: string };
 
-const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 /** What is kept of a message for the record, where a notification carries reports. */
 const snapshotOf = ({ message, locale, segments }: Extract<RenderResult, { ok: true }>, { template, variables, salt }: { template: TemplateVersion; variables: Record<string, string>; salt: string }): ContentSnapshot => ({
@@ -73,20 +73,28 @@ const snapshotOf = ({ message, locale, segments }: Extract<RenderResult, { ok: t
   attachments: message.channel === 'email' ? (message.attachments ?? []).map(({ artifact, sha256: checksum }) => ({ artifact, sha256: checksum })) : [],
 });
 
+/** The parts of a payload that a message is made of, in clear. */
+export interface OpenedParts { addresses: Addresses; variables: Record<string, string>; secrets: Secrets | null }
+
+const openParts = (ring: KeyRing, { eventId, recipient, variables, secrets }: Loaded): OpenedParts | null => (recipient && variables && {
+  addresses: openPart<Addresses>(ring, eventId, 'recipient', recipient), variables: openPart<Record<string, string>>(ring, eventId, 'variables', variables),
+  secrets: secrets && openPart<Secrets>(ring, eventId, 'secrets', secrets),
+});
+
 /**
  * Renders the message of an attempt as it was or will be planned: the same notification, step and planned instant give the
- * same bytes. Decrypts what it needs; nothing of it is kept.
+ * same bytes. Decrypts what it needs, unless the caller has it in clear still; nothing of it is kept.
  */
-export const renderFor = (renderer: Renderer, loaded: Loaded, bound: BoundVersions, planned: { step: PolicyStep; attemptKey: AttemptKey; plannedAt: number }): RenderedAttempt => {
+export const renderFor = (renderer: Renderer, loaded: Loaded, bound: BoundVersions, planned: { step: PolicyStep; attemptKey: AttemptKey; plannedAt: number; opened?: OpenedParts }): RenderedAttempt => {
   const { step, attemptKey, plannedAt } = planned;
   const lacksSecrets = loaded.secrets === null && loaded.state.payload?.parts.includes('secrets') === true;
-  if (!loaded.recipient || !loaded.variables || lacksSecrets) return { ok: false, reason: 'payload_destroyed', problem: 'the sealed payload was destroyed' };
-  const addresses = openPart<Addresses>(renderer.ring, loaded.eventId, 'recipient', loaded.recipient);
+  const parts = lacksSecrets ? null : planned.opened ?? openParts(renderer.ring, loaded);
+  if (parts === null) return { ok: false, reason: 'payload_destroyed', problem: 'the sealed payload was destroyed' };
+  const { addresses, secrets } = parts;
   const to = addresses[step.channel];
   const template = bound.templates.get(templateKey(step.template, step.templateVersion));
   if (to === null || !template) return { ok: false, reason: 'no_address', problem: `no ${step.channel} address` };
-  const { variables, carried } = splitCarried(openPart<Record<string, string>>(renderer.ring, loaded.eventId, 'variables', loaded.variables));
-  const secrets = loaded.secrets && openPart<Secrets>(renderer.ring, loaded.eventId, 'secrets', loaded.secrets);
+  const { variables, carried } = splitCarried(parts.variables);
   const rendered = renderAttempt({
     template, channel: step.channel, locale: loaded.locale, variables: { ...variables, ...secrets?.values }, to, sender: renderer.sender, attemptKey, plannedAt,
     attachments: attachedTo(step, carried),
