@@ -3,7 +3,9 @@ import type { BackendFactory, ConnectionOptions, RedisQueueBackend } from 'bullm
 import pg from 'pg';
 import { createHttpClient } from '../shared/transports/http/client.ts';
 import type { Ground } from './ground.ts';
+import { bodyOf } from './request.ts';
 import type { SandboxProcess } from './sandbox-process.ts';
+import { BASELINE_TABLES } from './unsafe-baseline.ts';
 
 const POOL = 8;
 const AT_ONCE = 50;
@@ -19,15 +21,18 @@ const rateOf = async (forMs: number, width: number, step: (index: number) => Pro
   return (index * 1_000) / (performance.now() - startedAt);
 };
 
-/** Four INSERTs for each workflow, each its own transaction: what "write it down at every step" costs at the least without grouping. */
+/** Four INSERTs for each workflow, each its own transaction: what "write it down at every step" costs at the least without grouping. Tables, rows and bytes are the baseline's. */
 export const fourSmallTransactions = async (ground: Ground, forMs: number): Promise<number> => {
-  await ground.admin.query('CREATE TABLE IF NOT EXISTS floor_step (id bigserial PRIMARY KEY, notice_id text NOT NULL, step text NOT NULL, at timestamptz NOT NULL, detail jsonb NOT NULL)');
-  const pool = new pg.Pool({ connectionString: ground.adminUrl, max: POOL });
-  const insert = (id: string, step: string) =>
-    pool.query({ name: 'floor', text: 'INSERT INTO floor_step (notice_id, step, at, detail) VALUES ($1, $2, $3, $4)', values: [id, step, new Date(), '{"sid":"SM0123456789abcdef0123456789abcdef"}'] });
+  const url = await ground.makeDatabase(`floor_small_${process.pid}_${Math.round(performance.now())}`);
+  const pool = new pg.Pool({ connectionString: url, max: POOL });
   try {
+    await pool.query(BASELINE_TABLES);
     return await rateOf(forMs, AT_ONCE, async (index) => {
-      for (const step of ['accepted', 'sent', 'polled', 'over']) await insert(`evt_${index}`, step);
+      const [id, now] = [`evt_${String(index).padStart(26, '0')}`, new Date()];
+      await pool.query({ name: 'notice', text: 'INSERT INTO notice (id, created_at, deadline_at, body) VALUES ($1, $2, $3, $4)', values: [id, now, now, bodyOf(index, 'load')] });
+      for (const step of ['sms_sent', 'sms_undelivered', 'email_sent']) {
+        await pool.query({ name: 'step', text: 'INSERT INTO step (notice_id, step, at, detail) VALUES ($1, $2, $3, $4)', values: [id, step, new Date(), '{"sid":"SM0123456789abcdef0123456789abcdef"}'] });
+      }
     });
   } finally {
     await pool.end();

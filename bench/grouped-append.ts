@@ -48,7 +48,7 @@ o AS (
 SELECT 1`;
 
 const openEngine = async (url: string, policyDir: string): Promise<Engine> => {
-  const db = openDatabase({ url, poolSize: 4 });
+  const db = openDatabase({ url, poolSize: 4, connectTimeoutMs: 30_000 });
   const templates = loadTemplates(fileURLToPath(new URL('../templates', import.meta.url)));
   await publishVersions(db, { policies: loadPolicies(policyDir), templates: templates.map((one) => ({ name: one.name, version: one.version, definition: one })), now: Date.now() });
   return createEngine({

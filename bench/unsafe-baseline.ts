@@ -10,7 +10,7 @@ import type { SandboxProcess } from './sandbox-process.ts';
 /** As a tutorial's server and worker, or both in one process. */
 export type BaselineShape = 'two' | 'one';
 
-const TABLES = `
+export const BASELINE_TABLES = `
 CREATE TABLE notice (id text PRIMARY KEY, created_at timestamptz NOT NULL, deadline_at timestamptz NOT NULL, body jsonb NOT NULL);
 CREATE TABLE step (id bigserial PRIMARY KEY, notice_id text NOT NULL REFERENCES notice (id), step text NOT NULL, at timestamptz NOT NULL, detail jsonb NOT NULL);
 CREATE INDEX step_notice ON step (notice_id);`;
@@ -25,7 +25,7 @@ export const startBaseline = async (settings: BaselineSettings): Promise<Contend
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1, idleTimeoutMillis: 0, options: '-c enable_seqscan=off' });
   pool.on('error', () => undefined);
   atTheEnd(() => pool.end());
-  await pool.query(TABLES);
+  await pool.query(BASELINE_TABLES);
   if (ground.backend === 'postgres') {
     const client = await pool.connect();
     await runMigrations(client, 'bullmq');

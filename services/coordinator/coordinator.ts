@@ -16,8 +16,10 @@ import type { AlertDuty, AlertSettings } from './alerts.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { startCheckpoints } from './checkpoints.ts';
 import { startDeadLetterDuty } from './dead-letters.ts';
+import { startDueClock } from './due-clock.ts';
 import { startErasures } from './erasures.ts';
-import { createGate } from './gate.ts';
+import type { NotificationState } from '../../shared/domain/state.ts';
+import { createGate } from '../../shared/delivery/gate.ts';
 import { startInboundDuty } from './inbound.ts';
 import { handOutPolls } from './hand-out-polls.ts';
 import { startRetention } from './retention.ts';
@@ -34,6 +36,11 @@ export interface CoordinatorSettings {
   providerTimeoutMs: number;
   /** How often it is read what recipients text back, all coordinators together; without it only when asked to. */
   inboundEveryMs?: number;
+  /**
+   * Where this is the only coordinator and everything is decided in its process: has every commit's state told to it, so that a due
+   * instant costs a timer and no job. Elsewhere ticks come by the queue, so that one coordinator of all takes them.
+   */
+  onMoved?: (listener: (state: NotificationState) => void) => void;
   /** Where the checkpoints are copied to, outside of the database; without it this coordinator makes none. */
   checkpointFile?: string;
   /** The Maildir that delivery reports come to; without it none is read. */
@@ -64,6 +71,10 @@ export const TICK_EVERY_MS = 1_000;
 const HELD_BACK_MS = 100;
 /** A pulse is written no more often than this: under load a sweep follows the other, and each beat is a commit. */
 const BEAT_EVERY_MS = 250;
+/** So many times as many polls as it makes at once a coordinator keeps to itself before it shares them by the queue. */
+const OWN_POLLS_AHEAD = 4;
+/** Where every commit may bring a sweep, not each one asks whether anything waits for a provider. */
+const RELEASE_EVERY_MS = 100;
 const PARTITIONS_EVERY_MS = 6 * 3_600_000;
 const ARTIFACTS_EVERY_MS = 10 * 60_000;
 
@@ -87,10 +98,14 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
     beatAt = now;
   };
   let pollsHere = false;
+  let releasedAt = Number.NEGATIVE_INFINITY;
   const sweepOnce = async (): Promise<void> => {
     await sweepDecisions(engine, settings.actor);
-    await releaseWaiting(engine, settings.actor);
-    pollsHere = await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)), perSecond: settings.pollsPerSecond });
+    if (!clock || engine.monotonic() - releasedAt >= RELEASE_EVERY_MS) {
+      releasedAt = engine.monotonic();
+      await releaseWaiting(engine, settings.actor);
+    }
+    pollsHere = await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)), room: () => gate.room() + settings.pollConcurrency * OWN_POLLS_AHEAD, perSecond: settings.pollsPerSecond });
     await beat();
     // Not awaited: no decision waits for an operator's list, nor for its queue.
     void deadLetters.attendIfDue();
@@ -109,7 +124,9 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
     return next;
   };
 
+  const clock = settings.onMoved && startDueClock({ engine, sweep, onMoved: settings.onMoved, heldBackMs: HELD_BACK_MS });
   const layNextTick = async (): Promise<void> => {
+    if (clock) return clock.lookAhead();
     const due = await engine.ledger.nextDueAt(engine.now());
     const inMs = due === null ? TICK_EVERY_MS : due - engine.now();
     // Due already, and yet not taken by the sweep that has just ended: held back.
@@ -127,7 +144,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
     queue.startWorker('status-poll', {
       concurrency: settings.pollConcurrency, lockDurationMs: leaseMs,
       handler: async ({ payload }) => {
-        await poll(String(payload['attemptKey']));
+        await gate(() => poll(String(payload['attemptKey'])));
         return 'done';
       },
     }),
@@ -154,6 +171,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
     close: async () => {
       clearInterval(partitions);
       clearInterval(artifacts);
+      clock?.close();
       await Promise.all([checkpoints?.close(), alerts?.close(), bounces?.close(), inbound.close(), erasures.close(), retention.close()]);
       await heartbeat.close();
       await Promise.all([deadLetters.close(), ...workers.map((worker) => worker.close())]);

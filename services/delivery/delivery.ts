@@ -1,13 +1,21 @@
 import type { Channel } from '../../shared/domain/words.ts';
 import { attemptKeyOf } from '../../shared/domain/words.ts';
+import type { AttemptKey } from '../../shared/domain/words.ts';
+import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
+import { createGate } from '../../shared/delivery/gate.ts';
+import type { HandOver } from '../../shared/delivery/hand-over.ts';
 import { performAttempt } from '../../shared/delivery/perform-attempt.ts';
+import type { Performed } from '../../shared/delivery/perform-attempt.ts';
 import { isDatabaseAway } from '../../shared/ledger/database.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
+import { settledWithin } from '../../shared/queue/within.ts';
 import type { RunningWorker } from '../../shared/queue/work-job.ts';
 import type { Transport } from '../../shared/transports/transport.ts';
 
 const DATABASE_AWAY_PAUSE_MS = 1_000;
+/** As long as the queue's own workers wait for what is in hand. */
+const GRACE_MS = 2_500;
 
 export interface DeliverySettings {
   engine: Engine;
@@ -18,19 +26,23 @@ export interface DeliverySettings {
   submitStartWithinMs: number;
   providerTimeoutMs: number;
   actor: string;
+  /** Where this process hands over by itself what it enqueues; without it everything comes by the queue. */
+  takesOver?: HandOver;
 }
 
 /** A channel's worker: one job is one attempt; the job's data is ids only, everything else is loaded. */
 export const startDelivery = (settings: DeliverySettings): RunningWorker => {
-  const { engine, channel, transport, submitStartWithinMs, actor } = settings;
-  return settings.queue.startWorker(channel, {
+  const { engine, channel, transport, submitStartWithinMs, actor, takesOver } = settings;
+  const gate = createGate(settings.concurrency);
+  const perform = (key: AttemptKey): Promise<Performed> => gate(() => performAttempt(engine, key, { transport, submitStartWithinMs, actor }));
+  const worker = settings.queue.startWorker(channel, {
     concurrency: settings.concurrency,
     // Longer than a whole call, so that a lock is not lost while a provider takes its time.
     lockDurationMs: settings.providerTimeoutMs + submitStartWithinMs + 10_000,
     handler: async ({ payload }) => {
       const key = attemptKeyOf(String(payload['eventId']), channel, Number(payload['sequence']));
       try {
-        return await performAttempt(engine, key, { transport, submitStartWithinMs, actor });
+        return await perform(key);
       } catch (error) {
         if (!isDatabaseAway(error)) throw error;
         // The hint is kept: the ledger decides anew when it can be read, and finds a started submission where there was one.
@@ -38,4 +50,21 @@ export const startDelivery = (settings: DeliverySettings): RunningWorker => {
       }
     },
   });
+  let closing = false;
+  const leave = takesOver?.serve(channel, async ({ attemptKey }) => {
+    try {
+      return await gate(async () => (closing ? null : performAttempt(engine, attemptKey, { transport, submitStartWithinMs, actor }))) === 'done';
+    } catch (error) {
+      engine.log.warn({ event: isDatabaseAway(error) ? EVENTS.databaseAway : EVENTS.jobFailed, where: `handed over ${channel}`, error: (error as Error).name });
+      return false;
+    }
+  });
+  return {
+    ...worker,
+    close: async (graceMs = GRACE_MS) => {
+      closing = true;
+      leave?.();
+      await Promise.all([worker.close(graceMs), settledWithin(graceMs, gate.idle())]);
+    },
+  };
 };

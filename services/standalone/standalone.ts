@@ -136,7 +136,7 @@ const startAll = async (env: Environment, config: StandaloneConfig, { say, close
   const dashboardPort = await freePortWhereZero(env['DASHBOARD_PORT'] || '3001');
   const full = await fillIn(env, config, { databaseUrl, dashboardPort, sandbox: { httpUrl: sandbox.httpUrl, smtpUrl: sandbox.smtpUrl, account: sandboxConfig, origin: sandbox.origin } });
   const engineConfig = readEngineConfig(full);
-  const runtime = await openRuntime({ ...engineConfig, killAt: undefined }, 'standalone');
+  const runtime = await openRuntime({ ...engineConfig, killAt: undefined }, 'standalone', undefined, { together: true });
   closers.add(() => runtime.close());
   const dashboardConfig = readDashboardConfig(full);
   const services = await startServices(full, runtime, { engineConfig, dashboardConfig, closers });
@@ -166,12 +166,12 @@ const startServices = async (env: Environment, runtime: Runtime, { engineConfig,
   const common = { engine, queue, submitStartWithinMs: engineConfig.submitStartWithinMs, providerTimeoutMs: engineConfig.providerTimeoutMs };
   const { DELIVERY_CONCURRENCY: concurrency } = readVariables(env, ['DELIVERY_CONCURRENCY']);
   for (const transport of [sms, email]) {
-    const worker = startDelivery({ ...common, channel: transport.channel, transport, concurrency, actor: `delivery-${transport.channel}` });
+    const worker = startDelivery({ ...common, channel: transport.channel, transport, concurrency, actor: `delivery-${transport.channel}`, takesOver: runtime.handOver });
     closers.add(() => worker.close());
   }
   const alertConfig = readAlertConfig(env);
   const alerts = { receivers: openReceivers(alertConfig), links: { dashboardUrl: engineConfig.dashboardUrl, runbookUrl: alertConfig.runbookUrl }, heartbeatUrl: alertConfig.heartbeatUrl };
-  const coordinator = startCoordinator({ ...common, relay, alerts, transports: [sms, email], actor: 'coordinator', ...readCoordinatorConfig(env), checkpointFile: readCheckpointFile(env), erasureFile: readErasureFile(env) });
+  const coordinator = startCoordinator({ ...common, relay, alerts, transports: [sms, email], actor: 'coordinator', onMoved: runtime.tellMoves, ...readCoordinatorConfig(env), checkpointFile: readCheckpointFile(env), erasureFile: readErasureFile(env) });
   closers.add(() => coordinator.close());
   const dashboard = await startDashboard({ engine, queue, config: dashboardConfig, log });
   closers.add(() => dashboard.close());

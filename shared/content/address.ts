@@ -1,5 +1,16 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js';
 
+/** A number is read at intake and again each time its message is made, a moment later. None is kept for long: it is somebody's. */
+const MOST_KNOWN = 500;
+const KNOWN_FOR_MS = 10_000;
+const known = new Map<string, string | null>();
+let knownSince = 0;
+
+const parsePhone = (text: string): string | null => {
+  const parsed = parsePhoneNumberFromString(text.trim());
+  return parsed?.isValid() ? parsed.number : null;
+};
+
 /**
  * A phone number as E.164, or null where it is not a valid number in international form (`+` and country code). Italy keeps
  * its leading 0, Argentine mobiles get their 9: what libphonenumber makes of it is the one form that is stored and compared.
@@ -7,8 +18,14 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js';
 export const normalisePhone = (text: string): string | null => {
   // Letters would be read as keypad digits ("1-800-FLOWERS") and an extension would be dropped: neither is a recipient.
   if (text.length > 40 || !/^\s*\+[\d\s().\-/]+$/.test(text) || /[\r\n]/.test(text)) return null;
-  const parsed = parsePhoneNumberFromString(text.trim());
-  return parsed?.isValid() ? parsed.number : null;
+  const now = performance.now();
+  if (known.size >= MOST_KNOWN || now - knownSince > KNOWN_FOR_MS) {
+    known.clear();
+    knownSince = now;
+  }
+  const found = known.get(text) ?? parsePhone(text);
+  known.set(text, found);
+  return found;
 };
 
 const ATEXT = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]";

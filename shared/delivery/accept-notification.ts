@@ -20,11 +20,12 @@ import type { NewNotification } from '../ledger/accept-group.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import { countDecision, regionLabel } from './count-decision.ts';
 import type { Engine } from './engine.ts';
-import type { Addresses, Secrets } from './payload.ts';
+import type { Addresses, OpenedParts } from './payload.ts';
 import { attachedTo, partVariables, renderFor, sealPart, withCarried } from './payload.ts';
 import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
 import { logDecision } from './log-decision.ts';
+import { passOnMoves } from './pass-on-moves.ts';
 import { passOnQuestion } from './pass-on-question.ts';
 import { addressPrint, eligibilityOf, sendersFor, throttlesAt } from './suppression.ts';
 
@@ -125,16 +126,19 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   const eventId: EventId = engine.mint.eventId(now);
   const { recipient } = request;
   const expiresAt = request.expiresAt ?? now + policy.expiresAfterMs;
-  const addresses: Addresses = { ref: recipient.ref, sms: recipient.sms, email: recipient.email, consent: recipient.consent.map((one) => one.reference), timeZone: recipient.timeZone, salt: engine.mint.salt() };
+  const bases = basesOf(request, bound);
+  const addresses: Addresses = {
+    sender: engine.sender, bases, ref: recipient.ref, sms: recipient.sms, email: recipient.email, consent: recipient.consent.map((one) => one.reference), timeZone: recipient.timeZone, salt: engine.mint.salt(),
+  };
   const commitment = commitTo({ ref: recipient.ref, sms: recipient.sms, email: recipient.email }, addresses.salt);
   const { secret, plain } = partVariables(request.variables(eventId), bound);
-  const variables = sealPart(engine.ring, eventId, 'variables', withCarried(plain, request.carried ?? []));
-  const secrets = Object.keys(secret).length === 0 ? null : sealPart(engine.ring, eventId, 'secrets', { values: secret, salt: engine.mint.salt() } satisfies Secrets);
+  const opened: OpenedParts = { addresses, variables: withCarried(plain, request.carried ?? []), secrets: Object.keys(secret).length === 0 ? null : { values: secret, salt: engine.mint.salt() } };
+  const variables = sealPart(engine.ring, eventId, 'variables', opened.variables);
+  const secrets = opened.secrets && sealPart(engine.ring, eventId, 'secrets', opened.secrets);
   const rule = request.preconditionUrl ? preconditionRule(policy) : null;
   const precondition = rule === null ? null : sealPart(engine.ring, eventId, 'precondition', { url: request.preconditionUrl });
-  const bases = basesOf(request, bound);
   const throttles = throttlesAt(policy, now);
-  const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', { ...addresses, sender: engine.sender, bases } satisfies Addresses);
+  const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', addresses);
   const templateVersions = policy.steps.map((step, index) => ({ step: index, template: step.template, version: step.templateVersion }));
   // Only a basis that the policy itself names stands in clear: any other counts for nothing, and is the caller's own text.
   const namedBases = new Set(Object.values(policy.regions).flatMap((region) => Object.values(region.consent).flat()));
@@ -161,7 +165,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     {
       now, random: engine.random, policy, carriers: engine.carriers, eligibility: eligibilityOf(sendersFor(engine, policy), loaded, (channel) => bases[channel] ?? null), offsetAt,
       render: (planned) => {
-        const rendered = renderFor(engine, loaded, bound, planned);
+        const rendered = renderFor(engine, loaded, bound, { ...planned, opened });
         renderedSteps.set(policy.steps.indexOf(planned.step), rendered.ok ? null : rendered.problem);
         return rendered.ok ? { ok: true, hash: rendered.hash, ...(rendered.content ? { content: rendered.content } : {}) } : { ok: false, reason: rendered.reason };
       },
@@ -180,7 +184,9 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
       queue: request.ticket.queue, urgency: request.ticket.urgency, receiptTokenHash: hashToken(request.ticket.receiptToken),
     },
   };
-  return { eventId, now, decision, notification, rendered: renderedSteps };
+  const { state, transitions } = decision;
+  const isGone = transitions.some(({ transition }) => transition.kind === 'PayloadDestroyed');
+  return { eventId, now, decision, notification, rendered: renderedSteps, after: isGone ? null : { ...loaded, state, headHash: notification.append.headHash } };
 };
 
 /** Why an intent cannot be accepted as it stands; null where it can. */
@@ -222,12 +228,13 @@ const accept = async (engine: Engine, request: AcceptRequest): Promise<AcceptOut
   if (refusal || !bound) return refuse(refusal as AcceptOutcome);
   const tried = await acceptUnlessSuppressed(engine, request, bound, requestFingerprint);
   if (tried.refusal) return refuse(tried.refusal);
-  const { accepted, eventId, now, decision } = tried;
+  const { accepted, eventId, now, decision, after } = tried;
   if (accepted.kind === 'exists') return replay(accepted);
   faultPoint('intake-committed');
   logDecision(engine.log, decision);
   countDecision(engine.metrics, decision, { before: emptyState(eventId), region: regionLabel(bound.policy, request.recipient.region) });
-  if (decision.requests.some((one) => one.kind === 'enqueue')) engine.onEnqueued();
+  if (after) engine.recent.keep(after);
+  passOnMoves(engine, decision);
   passOnQuestion(engine, decision);
   return { kind: 'accepted', eventId, status: publicStatus(decision.state), reason: decision.state.rejected, receivedAt: now };
 };

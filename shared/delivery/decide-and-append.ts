@@ -11,6 +11,7 @@ import { faultPoint } from '../telemetry/fault-points.ts';
 import { countDecision, regionLabel } from './count-decision.ts';
 import type { Engine } from './engine.ts';
 import { logDecision, logProviders } from './log-decision.ts';
+import { passOnMoves } from './pass-on-moves.ts';
 import { passOnQuestion } from './pass-on-question.ts';
 import { renderFor } from './payload.ts';
 import { afterReload, noteLostRace, noteReload } from './reload.ts';
@@ -44,9 +45,12 @@ export const inputFor = (engine: Engine, loaded: Loaded, bound: BoundVersions): 
 /** Rests on the notification alone, whose version the append compares: neither on the suppression list nor on a provider's state. */
 const RESTS_ON_ITSELF: ReadonlySet<Transition['kind']> = new Set(['SubmissionAccepted', 'StatusObserved', 'AttemptDelivered', 'NotificationSettled', 'PayloadDestroyed']);
 const restsOnItself = ({ transitions, requests }: Decision): boolean => requests.length === 0 && transitions.every(({ transition }) => RESTS_ON_ITSELF.has(transition.kind));
+/** Nothing but a start: its append compares the suppression list and the provider's revision as well. */
+const isBareStart = ({ providers }: Loaded, { transitions, requests }: Decision): boolean =>
+  providers !== undefined && transitions.length === 1 && transitions[0]?.transition.kind === 'SubmissionStarted' && requests.every((one) => one.kind === 'provider' && one.write === null);
 
 const loadedAfter = (loaded: Loaded, { state, requests }: Decision, { headHash, rows }: Append): Loaded | null =>
-  (rows.destroyed.length > 0 || requests.some(({ kind }) => kind === 'provider' || kind === 'suppress') ? null : { ...loaded, state, headHash });
+  (rows.destroyed.length > 0 || requests.some((one) => (one.kind === 'provider' && one.write !== null) || one.kind === 'suppress') ? null : { ...loaded, state, headHash });
 
 interface How {
   provenance: Provenance;
@@ -67,9 +71,12 @@ export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command
   logDecision(engine.log, decision);
   logProviders(engine.log, decision);
   countDecision(engine.metrics, decision, { before: loaded.state, region: regionLabel(bound.policy, loaded.region) });
-  if (decision.requests.some((request) => request.kind === 'enqueue')) engine.onEnqueued();
+  passOnMoves(engine, decision);
   passOnQuestion(engine, decision);
-  return { kind: 'appended', before: loaded.state, decision, after: loadedAfter(loaded, decision, append) };
+  const after = loadedAfter(loaded, decision, append);
+  if (after) engine.recent.keep(after);
+  else engine.recent.forget(loaded.eventId);
+  return { kind: 'appended', before: loaded.state, decision, after };
 };
 
 /**
@@ -103,13 +110,15 @@ const cameTo = (result: Exclude<Result, { kind: 'not_found' }>): { found: number
 export const decideAndAppend = async (engine: Engine, eventId: string, round: Round, lost: LostRace | null = null): Promise<Result> => {
   let last = lost;
   if (round.known && lost === null) {
-    const bound = await engine.versions.bind(round.known.state.purpose, round.known.state.policyVersion);
+    const { known } = round;
+    const bound = await engine.versions.bind(known.state.purpose, known.state.policyVersion);
     let skipped = false;
-    const maySkip = (decision: Decision): boolean => (skipped = decision.transitions.length === 0 || !restsOnItself(decision));
-    const result = await tryDecide(engine, round.known, round.command(round.known, bound), { ...round, maySkip });
+    const maySkip = (decision: Decision): boolean => (skipped = decision.transitions.length === 0 || !(restsOnItself(decision) || isBareStart(known, decision)));
+    const result = await tryDecide(engine, known, round.command(known, bound), { ...round, maySkip });
     if (result) return result;
+    engine.recent.forget(eventId);
     if (!skipped) {
-      last = { eventId, decidedOn: round.known.state.version, provenance: round.provenance };
+      last = { eventId, decidedOn: known.state.version, provenance: round.provenance };
       noteLostRace(engine.log, last);
     }
   }

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { ulid } from 'ulid';
+import type { NotificationState } from '../domain/state.ts';
 import type { Channel, EventId } from '../domain/words.ts';
 import type { Carrier } from '../domain/work.ts';
 import type { PriceList } from '../config/price-config.ts';
@@ -14,6 +14,10 @@ import { processMetrics } from '../telemetry/metrics.ts';
 import type { Database } from '../ledger/database.ts';
 import type { LedgerPort } from '../ledger/ledger-port.ts';
 import { createPostgresLedger } from '../ledger/postgres-ledger.ts';
+import type { EnqueuedAttempt } from './hand-over.ts';
+import { mintEventId } from './mint-event-id.ts';
+import { noRecent } from './recent.ts';
+import type { Recent } from './recent.ts';
 import type { SenderPrints } from '../ledger/rows.ts';
 import { mailingPrint, senderPrints } from './suppression.ts';
 import { createVersionStore } from './versions.ts';
@@ -34,6 +38,8 @@ export interface Engine {
   append: LedgerPort['append'];
   accept: LedgerPort['accept'];
   versions: VersionStore;
+  /** What this process has just seen of notifications. */
+  recent: Recent;
   ring: KeyRing;
   /** Now, in milliseconds since the epoch; the database's clock in production, injected in tests. */
   now: () => number;
@@ -58,7 +64,9 @@ export interface Engine {
   /** For the estimate of costs. */
   prices: PriceList;
   /** Called after a commit that wrote outbox rows. */
-  onEnqueued: () => void;
+  onEnqueued: (attempts: readonly EnqueuedAttempt[]) => void;
+  /** Called after every commit, with the state it led to: when something is due next may have changed. */
+  onMoved: (state: NotificationState) => void;
   /** Called after a commit that asks an origin system; where nobody asks, the question lapses as an error. */
   onAsked: (question: AskedOrigin) => void;
 }
@@ -72,7 +80,8 @@ export interface EngineSettings {
   now: () => number;
   monotonic?: () => number;
   random?: () => number;
-  onEnqueued?: () => void;
+  onEnqueued?: (attempts: readonly EnqueuedAttempt[]) => void;
+  onMoved?: (state: NotificationState) => void;
   onAsked?: (question: AskedOrigin) => void;
   /** Postgres on `db` where none is given; so the versions. */
   ledger?: LedgerPort;
@@ -82,13 +91,15 @@ export interface EngineSettings {
   mint?: Mint;
   /** Without one, artifacts can be neither stored nor sent. */
   artifacts?: ArtifactStore;
+  /** Nothing is kept where none is given. */
+  recent?: Recent;
   /** The process's own where none are given. */
   metrics?: Metrics;
   /** Without them nothing costs anything. */
   prices?: PriceList;
 }
 
-const systemMint: Mint = { eventId: (now) => `evt_${ulid(now)}`, salt: generateSalt };
+const systemMint: Mint = { eventId: mintEventId, salt: generateSalt };
 
 /** Puts an engine together. */
 export const createEngine = (settings: EngineSettings): Engine => {
@@ -107,12 +118,14 @@ export const createEngine = (settings: EngineSettings): Engine => {
     wait: settings.wait ?? wait,
     mint: settings.mint ?? systemMint,
     artifacts: settings.artifacts ?? noArtifactStore,
+    recent: settings.recent ?? noRecent,
     ledger,
     load: ledger.load,
     append: ledger.append,
     accept: ledger.accept,
     versions: settings.versions ?? createVersionStore(settings.db, monotonic),
     onEnqueued: settings.onEnqueued ?? (() => undefined),
+    onMoved: settings.onMoved ?? (() => undefined),
     onAsked: settings.onAsked ?? (() => undefined),
   };
 };

@@ -27,11 +27,22 @@ import { refuseWrongKeys } from './check-keys.ts';
 import { createEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
 import { createOriginDesk } from './origin-desk.ts';
+import { createHandOver } from './hand-over.ts';
+import type { HandOver } from './hand-over.ts';
+import type { NotificationState } from '../domain/state.ts';
+import { createRecent } from './recent.ts';
 import { createRelay } from './relay.ts';
 import type { Relay } from './relay.ts';
 
 /** What a process needs to take part: engine, queues and relay on their real parts. */
-export interface Runtime { engine: Engine; queue: QueueBackend; relay: Relay; log: Logger; actor: string; close: () => Promise<void> }
+export interface Runtime {
+  engine: Engine; queue: QueueBackend; relay: Relay; log: Logger; actor: string;
+  /** Where workers of this very process say that they take what it enqueues. */
+  handOver: HandOver;
+  /** Has what each commit led to told to a coordinator of this very process. */
+  tellMoves: (listener: (state: NotificationState) => void) => void;
+  close: () => Promise<void>;
+}
 
 const CLOCK_EVERY_MS = 30_000;
 
@@ -72,10 +83,11 @@ const failedJob = (error: Error, where: string) => ({
 });
 
 /**
- * Opens the runtime of a service: checks the schema, publishes the shipped versions, and connects the queues.
+ * Opens the runtime of a service: checks the schema, publishes the shipped versions, and connects the queues. `together`: all services run in
+ * this process, so that what one of them has just seen is kept for the next.
  * @throws NotMigratedError; errors that name the file or variable at fault.
  */
-export const openRuntime = async (config: EngineConfig, service: string, destination?: Parameters<typeof createLogger>[0]['destination']): Promise<Runtime> => {
+export const openRuntime = async (config: EngineConfig, service: string, destination?: Parameters<typeof createLogger>[0]['destination'], { together = false } = {}): Promise<Runtime> => {
   const log = createLogger({ level: config.logLevel, service, redactPaths: REDACT_PATHS, ...(destination ? { destination } : {}) });
   if (config.killAt !== undefined) armFaultPoint(config.killAt);
   const ring = parseKeyRing(config.keys);
@@ -102,12 +114,18 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
     processMetrics.addProcess();
     watchOldestDue(processMetrics, db, clock.now);
     const ledger = createPostgresLedger(db);
-    const relay = createRelay({ ledger, queue, now: clock.now, log });
-    const engine = createEngine({ db, ledger, ring, carriers: carriersFor(config.transports), sender: config.sender, artifacts: createFileArtifactStore(config.artifactDir, ring), prices: config.prices, log, now: clock.now, onEnqueued: () => relay.wake(), onAsked: (question) => desk.ask(question) });
+    const handOver = createHandOver();
+    const relay = createRelay({ ledger, queue, now: clock.now, log, handOver });
+    let moved: (state: NotificationState) => void = () => undefined;
+    const engine = createEngine({
+      ...(together ? { recent: createRecent() } : {}), db, ledger, ring, carriers: carriersFor(config.transports), sender: config.sender, artifacts: createFileArtifactStore(config.artifactDir, ring), prices: config.prices, log, now: clock.now,
+      onEnqueued: (attempts) => { if (!handOver.offer(attempts, clock.now())) relay.wake(); }, onMoved: (state) => moved(state), onAsked: (question) => desk.ask(question),
+    });
     const desk = createOriginDesk({ engine, actor: service, client: config.precondition && createOriginClient({ ...config.precondition, now: clock.now }) });
     watchDeployment(engine);
     return {
-      engine, queue, relay, log, actor: service,
+      engine, queue, relay, log, actor: service, handOver,
+      tellMoves: (listener) => { moved = listener; },
       close: async () => {
         clearInterval(clockTimer);
         await desk.close();

@@ -76,24 +76,30 @@ const snapshotOf = ({ message, locale, segments }: Extract<RenderResult, { ok: t
   attachments: message.channel === 'email' ? (message.attachments ?? []).map(({ artifact, sha256: checksum }) => ({ artifact, sha256: checksum })) : [],
 });
 
+/** The parts of a payload that a message is made of, in clear. */
+export interface OpenedParts { addresses: Addresses; variables: Record<string, string>; secrets: Secrets | null }
+
+const contentOf = ({ variables: given, secrets }: Pick<OpenedParts, 'variables' | 'secrets'>): { variables: Record<string, string>; carried: CarriedArtifact[]; secrets: Secrets | null } => {
+  const { variables, carried } = splitCarried(given);
+  return { variables: { ...variables, ...secrets?.values }, carried, secrets };
+};
+
 /** What a notification has to say: all of its variables, the secret ones among them, and the reports that it carries. Null once any of it was destroyed. */
 export const openContent = (ring: KeyRing, loaded: Loaded): { variables: Record<string, string>; carried: CarriedArtifact[]; secrets: Secrets | null } | null => {
   const lacksSecrets = loaded.secrets === null && loaded.state.payload?.parts.includes('secrets') === true;
   if (!loaded.variables || lacksSecrets) return null;
-  const { variables, carried } = splitCarried(openPart<Record<string, string>>(ring, loaded.eventId, 'variables', loaded.variables));
-  const secrets = loaded.secrets && openPart<Secrets>(ring, loaded.eventId, 'secrets', loaded.secrets);
-  return { variables: { ...variables, ...secrets?.values }, carried, secrets };
+  return contentOf({ variables: openPart(ring, loaded.eventId, 'variables', loaded.variables), secrets: loaded.secrets && openPart(ring, loaded.eventId, 'secrets', loaded.secrets) });
 };
 
 /**
  * Renders the message of an attempt as it was or will be planned: the same notification, step and planned instant give the
  * same bytes. Decrypts what it needs; nothing of it is kept.
  */
-export const renderFor = (renderer: Renderer, loaded: Loaded, bound: Pick<BoundVersions, 'templates'>, planned: { step: PolicyStep; attemptKey: AttemptKey; plannedAt: number }): RenderedAttempt => {
+export const renderFor = (renderer: Renderer, loaded: Loaded, bound: Pick<BoundVersions, 'templates'>, planned: { step: PolicyStep; attemptKey: AttemptKey; plannedAt: number; opened?: OpenedParts }): RenderedAttempt => {
   const { step, attemptKey, plannedAt } = planned;
-  const said = openContent(renderer.ring, loaded);
+  const said = planned.opened ? contentOf(planned.opened) : openContent(renderer.ring, loaded);
   if (!loaded.recipient || !said) return { ok: false, reason: 'payload_destroyed', problem: 'the sealed payload was destroyed' };
-  const addresses = openPart<Addresses>(renderer.ring, loaded.eventId, 'recipient', loaded.recipient);
+  const addresses = planned.opened?.addresses ?? openPart<Addresses>(renderer.ring, loaded.eventId, 'recipient', loaded.recipient);
   const to = addresses[step.channel];
   const template = bound.templates.get(templateKey(step.template, step.templateVersion));
   if (to === null || !template) return { ok: false, reason: 'no_address', problem: `no ${step.channel} address` };

@@ -71,6 +71,7 @@ const start = async (engine: Engine, key: AttemptKey, eventId: string, settings:
   let fencedFrom = 0;
   const command = startCommand(engine, key, { rendered, provider: settings.transport.name });
   const result = await decideAndAppend(engine, eventId, {
+    known: engine.recent.find(eventId),
     provenance: { actor: settings.actor, requestId: `start-${key}-${Math.round(engine.monotonic())}-${engine.random().toString(36).slice(2, 8)}` },
     command: (loaded, bound) => {
       // Before the append, so that a pause anywhere from here on counts.

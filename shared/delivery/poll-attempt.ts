@@ -28,15 +28,16 @@ const failure = { kind: 'read_failed', reason: 'read_failed', retryAfterMs: null
 
 /** Asks the provider: by its own id where we have one, by our reference where the submission's fate is unknown. */
 const ask = async (engine: Engine, loaded: Loaded, attempt: AttemptState, transport: Transport): Promise<Reading | null> => {
-  const to = addressOf(engine.ring, loaded, attempt.channel) ?? '';
+  // Opened only for a provider that wants it.
+  const recipient = { get to() { return addressOf(engine.ring, loaded, attempt.channel) ?? ''; } };
   const log = (error: unknown) => engine.log.error({ event: EVENTS.pollFailed, attempt: attempt.key, error: (error as Error).name });
   if (attempt.state === 'submitted' && attempt.providerMessageId !== null && transport.readStatus) {
-    const reading = await transport.readStatus({ attemptKey: attempt.key, providerMessageId: attempt.providerMessageId, to }).catch((error: unknown) => { log(error); return failure; });
+    const reading = await transport.readStatus(Object.assign(recipient, { attemptKey: attempt.key, providerMessageId: attempt.providerMessageId })).catch((error: unknown) => { log(error); return failure; });
     return { command: { kind: 'record_status', attempt: attempt.key, reading }, raw: 'raw' in reading ? reading.raw : undefined };
   }
   if (attempt.state === 'submitted_unknown' && transport.lookUp) {
     const result = await transport.lookUp({
-      attemptKey: attempt.key, reference: referenceOf(attempt.key), to, from: engine.sender[attempt.channel], submissionStartedAt: submissionStart(attempt) ?? attempt.plannedAt,
+      attemptKey: attempt.key, reference: referenceOf(attempt.key), to: recipient.to, from: engine.sender[attempt.channel], submissionStartedAt: submissionStart(attempt) ?? attempt.plannedAt,
     }).catch((error: unknown) => { log(error); return failure; });
     return { command: { kind: 'record_look_up', attempt: attempt.key, result }, raw: 'raw' in result ? result.raw : undefined };
   }
@@ -57,15 +58,21 @@ const measure = ({ metrics, monotonic, prices }: Engine, command: Reading['comma
   metrics.pollLagSeconds.observe({ provider }, Math.max(0, lagMs) / 1000);
 };
 
+const isDue = (attempt: AttemptState | null, now: number): attempt is AttemptState & { nextPollAt: number } =>
+  attempt !== null && isReconciling(attempt) && attempt.nextPollAt !== null && attempt.nextPollAt <= now + CLOCK_SLACK_MS;
+
 /**
  * Makes one due poll or look-up and records what it brought. The reading is decided on against the state as it is then, not
  * as it was when the question was asked. A poll that is no longer due does nothing.
  */
 export const pollAttempt = async (engine: Engine, key: AttemptKey, settings: PollSettings): Promise<void> => {
   const parts = parseAttemptKey(key);
-  const loaded = parts ? await engine.load(parts.eventId) : null;
+  if (!parts) return;
+  const recent = engine.recent.find(parts.eventId);
+  // What is recent may be out of date: only the ledger turns a poll away.
+  const loaded = recent && isDue(findAttempt(recent.state, key), engine.now()) ? recent : await engine.load(parts.eventId);
   const attempt = loaded ? findAttempt(loaded.state, key) : null;
-  if (!parts || !loaded || !attempt || !isReconciling(attempt) || attempt.nextPollAt === null || attempt.nextPollAt > engine.now() + CLOCK_SLACK_MS) return;
+  if (!loaded || !isDue(attempt, engine.now())) return;
   const transport = settings.transports.get(attempt.provider);
   if (!transport) return;
   const calledAt = engine.monotonic();

@@ -3,6 +3,7 @@ import type { LedgerPort } from '../ledger/ledger-port.ts';
 import type { QueueBackend } from '../queue/queue-backend.ts';
 import { attemptJobId } from '../queue/queue-names.ts';
 import type { WorkJob } from '../queue/work-job.ts';
+import type { HandOver } from './hand-over.ts';
 import { CHANNELS, parseAttemptKey } from '../domain/words.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import { EVENTS } from '../telemetry/events.ts';
@@ -26,18 +27,29 @@ const jobOf = (row: OutboxRow, now: number): WorkJob => ({
   delayMs: Math.max(0, row.notBeforeAt - now),
 });
 
+export interface RelaySettings {
+  ledger: Pick<LedgerPort, 'moveOutbox'>;
+  queue: Pick<QueueBackend, 'addJobs'>;
+  now: () => number;
+  log: Logger;
+  metrics?: Metrics;
+  /** What this process performs by itself: that is not enqueued. */
+  handOver?: Pick<HandOver, 'inHand' | 'wasPerformed'>;
+}
+
 /**
  * Moves outbox rows into the channel queues: enqueued first, removed after, so that a crash in between enqueues twice at
  * worst, which the ledger makes harmless. Where the queue is away the rows stay; the coordinator's sweep comes back to them.
  */
-export const createRelay = (settings: { ledger: Pick<LedgerPort, 'moveOutbox'>; queue: Pick<QueueBackend, 'addJobs'>; now: () => number; log: Logger; metrics?: Metrics }): Relay => {
-  const { metrics = processMetrics } = settings;
+export const createRelay = (settings: RelaySettings): Relay => {
+  const { metrics = processMetrics, handOver } = settings;
   let running: Promise<void> | null = null;
   let again = false;
   let closed = false;
 
-  const enqueue = async (rows: OutboxRow[]): Promise<void> => {
+  const enqueue = async (taken: OutboxRow[]): Promise<void> => {
     const now = settings.now();
+    const rows = handOver ? taken.filter((row) => !handOver.wasPerformed(row)) : taken;
     await Promise.all(CHANNELS.map((channel) =>
       settings.queue.addJobs(channel, rows.filter((row) => row.channel === channel).map((row) => jobOf(row, now)))));
     for (const { channel, notBeforeAt } of rows) {
@@ -50,7 +62,7 @@ export const createRelay = (settings: { ledger: Pick<LedgerPort, 'moveOutbox'>; 
   const pass = async (): Promise<void> => {
     do {
       again = false;
-      while (!closed && (await settings.ledger.moveOutbox(BATCH, enqueue)) === BATCH);
+      while (!closed && (await settings.ledger.moveOutbox(BATCH, enqueue, handOver?.inHand())) === BATCH);
     } while (again && !closed);
   };
   const drain = (): Promise<void> => {

@@ -7,7 +7,7 @@ import { COLUMNS, INSERT_ROWS, gather, idsOf } from './append-group.ts';
 import { suppressedOf } from './load.ts';
 import type { ThrottleAt } from './throttles.ts';
 import { throttledOf, throttleRows } from './throttles.ts';
-import { groupCalls } from './group-commit.ts';
+import { PACE_MS, groupCalls } from './group-commit.ts';
 import { toHexBytes, toTimestamp } from './instants.ts';
 
 /** The immutable row of an intent, and what is sealed beside it. */
@@ -194,5 +194,6 @@ export const createAcceptor = (db: Database, metrics: Metrics): ((one: NewNotifi
   },
   keyOf: (one) => `${one.tenant} ${one.idempotencyKey}`,
   maxGroup: 100,
+  paceMs: PACE_MS,
   retryAlone: (error) => !isDatabaseAway(error),
 });

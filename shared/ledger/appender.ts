@@ -3,7 +3,7 @@ import type { Database, Statement } from './database.ts';
 import { isDatabaseAway } from './database.ts';
 import type { Append } from './rows.ts';
 import { appendGroup, appendWithProvider, changesProvider } from './append-group.ts';
-import { groupCalls } from './group-commit.ts';
+import { PACE_MS, groupCalls } from './group-commit.ts';
 
 /** Appends; true where it won, false where the version had moved on (reload and decide again). */
 export type Appender = (append: Append) => Promise<boolean>;
@@ -32,6 +32,7 @@ export const createAppender = (db: Database, metrics: Metrics): Appender => {
     },
     keyOf: (append) => append.eventId,
     maxGroup: 100,
+    paceMs: PACE_MS,
     retryAlone: (error) => !isDatabaseAway(error),
   });
   const appended: Appender = async (append) => {

@@ -4,7 +4,8 @@ import { LOADED_COLUMNS, LOADED_JOINS, toLoaded } from './load.ts';
 import { toTimestamp } from './instants.ts';
 
 const DUE: Statement = {
-  name: 'tocsin_due_decisions_v4',
+  name: 'tocsin_due_decisions_v5',
+  fixedPlan: true,
   text: `SELECT ${LOADED_COLUMNS} FROM (
            SELECT event_id, state, head_hash, decide_at FROM notification_state WHERE decide_at <= $1::timestamptz ORDER BY decide_at LIMIT $2) s
          ${LOADED_JOINS} ORDER BY s.decide_at`,
@@ -44,19 +45,19 @@ export const nextDueAt = async (db: Database, now: number): Promise<number | nul
 export interface OutboxRow { id: string; eventId: string; attemptKey: string; channel: 'sms' | 'email'; generation: number; notBeforeAt: number }
 
 // Taken and removed in one statement; both stand only once the rows were enqueued and the transaction is committed.
-const TAKE = `DELETE FROM outbox WHERE id = ANY(ARRAY(SELECT id FROM outbox ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED))
+const TAKE = `DELETE FROM outbox WHERE id = ANY(ARRAY(SELECT id FROM outbox WHERE attempt_key <> ALL($2::text[]) ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED))
   RETURNING id, event_id, attempt_key, channel, generation, not_before_at`;
 
 /**
- * Claims a batch of outbox rows and hands it over; they are gone once they have been enqueued, and a crash or an error in between
- * gives every row back. Returns how many were moved.
+ * Claims a batch of outbox rows, but for those of the attempts `except`, and hands it over; they are gone once they have been enqueued, and
+ * a crash or an error in between gives every row back. Returns how many were moved.
  */
-export const moveOutbox = async (db: Database, limit: number, enqueue: (rows: OutboxRow[]) => Promise<void>): Promise<number> => {
+export const moveOutbox = async (db: Database, limit: number, enqueue: (rows: OutboxRow[]) => Promise<void>, except: readonly string[] = []): Promise<number> => {
   const client = await db.pool.connect();
   let broken = false;
   try {
     await client.query('BEGIN');
-    const { rows } = await client.query({ name: 'tocsin_take_outbox_v2', text: TAKE, values: [limit] });
+    const { rows } = await client.query({ name: 'tocsin_take_outbox_v3', text: TAKE, values: [limit, except] });
     if (rows.length > 0) {
       const inOrder = rows.toSorted((one, other) => Number(BigInt(one.id) - BigInt(other.id)));
       await enqueue(inOrder.map((row) => ({

@@ -10,7 +10,12 @@ export interface GroupSettings<Item, Result> {
   retryAlone: (error: unknown) => boolean;
   /** Groups in flight at once. */
   lanes?: number;
+  /** Least milliseconds between the starts of two groups; the first after a pause leaves at once. */
+  paceMs?: number;
 }
+
+/** Appends and acceptances of a process begin no closer to each other than this: one statement costs as much as several rows of another. */
+export const PACE_MS = 5;
 
 /**
  * Groups what is asked for at the same time into one call: the next group leaves as soon as a lane is free, so that nothing
@@ -20,7 +25,7 @@ export const groupCalls = <Item, Result>(settings: GroupSettings<Item, Result>):
   let waiting: Waiting<Item, Result>[] = [];
   let flying = 0;
   let scheduled = false;
-  const lanes = settings.lanes ?? 1;
+  const { lanes = 1, paceMs = 0 } = settings;
 
   const alone = async (one: Waiting<Item, Result>): Promise<void> => {
     try {
@@ -53,8 +58,12 @@ export const groupCalls = <Item, Result>(settings: GroupSettings<Item, Result>):
     waiting = rest;
     return group;
   };
+  let leftAt = Number.NEGATIVE_INFINITY;
   const launch = (): void => {
-    while (flying < lanes && waiting.length > 0) {
+    while (flying < lanes && waiting.length > 0 && !scheduled) {
+      const inMs = waiting.length >= settings.maxGroup ? 0 : leftAt + paceMs - performance.now();
+      if (inMs > 0) return launchIn(Math.ceil(inMs));
+      leftAt = performance.now();
       flying += 1;
       void fly(take()).finally(() => {
         flying -= 1;
@@ -62,14 +71,18 @@ export const groupCalls = <Item, Result>(settings: GroupSettings<Item, Result>):
       });
     }
   };
+  const launchIn = (ms: number): void => {
+    scheduled = true;
+    const go = (): void => {
+      scheduled = false;
+      launch();
+    };
+    if (ms === 0) setImmediate(go);
+    else setTimeout(go, ms);
+  };
   return (item) => new Promise<Result>((resolve, reject) => {
     waiting.push({ item, resolve, reject });
     // Callers of the same turn of the event loop meet in one group.
-    if (scheduled || flying >= lanes) return;
-    scheduled = true;
-    setImmediate(() => {
-      scheduled = false;
-      launch();
-    });
+    if (!scheduled && flying < lanes) launchIn(0);
   });
 };

@@ -41,8 +41,8 @@ export interface LedgerPort {
   leaseDuePolls: (lease: PollLease) => Promise<PollClaim[]>;
   /** The next instant at which a decision or a poll is due; null where nothing is. */
   nextDueAt: (now: number) => Promise<number | null>;
-  /** Hands outbox rows over and removes them once they are enqueued; returns how many were moved. */
-  moveOutbox: (limit: number, enqueue: (rows: OutboxRow[]) => Promise<void>) => Promise<number>;
+  /** Hands outbox rows over, but for those of the attempts `except`, and removes them once they are enqueued; returns how many were moved. */
+  moveOutbox: (limit: number, enqueue: (rows: OutboxRow[]) => Promise<void>, except?: readonly string[]) => Promise<number>;
   /** Records a race that was lost and left its loser with nothing to append. */
   recordLostRace: (race: LostRaceRecord) => Promise<void>;
   /** Records that a duty has just finished. */

@@ -88,4 +88,5 @@ export const createLoader = (db: Database): Loader => groupCalls<string, Loaded 
   maxGroup: 200,
   retryAlone: (error) => !isDatabaseAway(error),
   lanes: 2,
+  paceMs: 2,
 });

@@ -31,7 +31,7 @@ export const createPostgresLedger = (db: Database, metrics: Metrics = processMet
   postponeDecisions: (eventIds, until) => postponeDecisions(db, eventIds, until),
   leaseDuePolls: createPollLeaser(db),
   nextDueAt: (now) => nextDueAt(db, now),
-  moveOutbox: (limit, enqueue) => moveOutbox(db, limit, enqueue),
+  moveOutbox: (limit, enqueue, except) => moveOutbox(db, limit, enqueue, except),
   recordLostRace: createLostRaceRecorder(db),
   beat: (duty, now) => beat(db, duty, now),
   readPulse: (duty) => readPulse(db, duty),

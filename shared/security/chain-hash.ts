@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 
 /**
  * Hash of a ledger entry: sha-256 over the previous entry's hash (32 bytes) and the UTF-8 of the entry's own canonical text.
@@ -8,4 +8,4 @@ export const chainHash = (previousHash: Uint8Array, canonicalText: string): Buff
   createHash('sha256').update(previousHash).update(canonicalText, 'utf8').digest();
 
 /** Hash of a text that nothing comes before: sha-256 over its UTF-8. */
-export const contentHash = (canonicalText: string): Buffer => createHash('sha256').update(canonicalText, 'utf8').digest();
+export const contentHash = (canonicalText: string): Buffer => hash('sha256', canonicalText, 'buffer');

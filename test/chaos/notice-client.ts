@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createGate } from '../../services/coordinator/gate.ts';
+import { createGate } from '../../shared/delivery/gate.ts';
 import type { ReceiptLine } from '../audit/ticket-client.ts';
 import type { ClientAct, PlannedNotice } from './chaos-plan.ts';
 

@@ -10,6 +10,9 @@ import { acceptNotification } from '../../shared/delivery/accept-notification.ts
 import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { createOriginDesk } from '../../shared/delivery/origin-desk.ts';
+import { createHandOver } from '../../shared/delivery/hand-over.ts';
+import type { HandOver } from '../../shared/delivery/hand-over.ts';
+import { createRecent } from '../../shared/delivery/recent.ts';
 import { createRelay } from '../../shared/delivery/relay.ts';
 import type { Relay } from '../../shared/delivery/relay.ts';
 import { openDatabase } from '../../shared/ledger/database.ts';
@@ -59,6 +62,8 @@ export interface World {
   advance: (ms: number) => Promise<void>;
   /** Between the services and their database; the test itself goes around it. */
   databaseProxy: TcpProxy;
+  /** Where it runs together; else null. */
+  handOver: HandOver | null;
   /** Takes the queue away, and gives it back. */
   takeQueueAway: () => Promise<void>;
   giveQueueBack: () => Promise<void>;
@@ -91,6 +96,8 @@ export interface WorldSettings {
   pollsPerSecond?: CoordinatorSettings['pollsPerSecond'];
   /** Whom its coordinator tells; without it, nobody. */
   alerts?: CoordinatorSettings['alerts'];
+  /** As the standalone runs: workers take over what this process enqueues, and what was just seen is not loaded again. */
+  together?: boolean;
   /** For jitter; left out, it is random. */
   random?: () => number;
 }
@@ -118,6 +125,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     ring: keys, url: databaseThrough.url, now, carriers: carriersFor(settings.transports ?? DEFAULT_TRANSPORTS), ...(settings.policies ? { policies: settings.policies } : {}),
     ...(settings.templates ? { templates: settings.templates } : {}), ...(settings.log ? { log: settings.log } : {}), onEnqueued: () => relay.wake(),
   });
+  const handOver = settings.together ? createHandOver() : null;
   const artifactDir = await mkdtemp(join(tmpdir(), 'world-artifacts-'));
   const mailbox = await mkdtemp(join(tmpdir(), 'world-mailbox-'));
   for (const folder of ['new', 'cur', 'tmp']) await mkdir(join(mailbox, folder));
@@ -126,6 +134,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     artifacts: createFileArtifactStore(artifactDir, base.ring),
     monotonic: () => performance.now() + paused,
     onAsked: (question) => desk.ask(question),
+    ...(handOver ? { recent: createRecent(), onEnqueued: (attempts) => { if (!handOver.offer(attempts, now())) relay.wake(); } } : {}),
     ...(settings.random ? { random: settings.random } : {}),
     append: async (append) => {
       const won = await base.append(append);
@@ -138,13 +147,13 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const queue = openQueueBackend({
     databaseUrl: databaseThrough.url, roleName: 'tocsin_app', ...path?.settings, onError: () => undefined, metrics: engine.metrics,
   });
-  const relay = createRelay({ ledger: engine.ledger, queue, now, log: engine.log, metrics: engine.metrics });
+  const relay = createRelay({ ledger: engine.ledger, queue, now, log: engine.log, metrics: engine.metrics, ...(handOver ? { handOver } : {}) });
   const providerTimeoutMs = settings.providerTimeoutMs ?? 1_000;
   const transports = (['sms', 'email'] as const).map((channel) => openTransport(channel, {
     ...sandboxProviders(sandbox, settings.transports ?? DEFAULT_TRANSPORTS), timeoutMs: providerTimeoutMs, now,
   }));
   const common = { engine, queue, relay, providerTimeoutMs, submitStartWithinMs: 2_000 };
-  const startWorkers = () => transports.map((transport) => startDelivery({ ...common, channel: transport.channel, transport, concurrency: 8, actor: `delivery-${transport.channel}` }));
+  const startWorkers = () => transports.map((transport) => startDelivery({ ...common, channel: transport.channel, transport, concurrency: 8, actor: `delivery-${transport.channel}`, ...(handOver ? { takesOver: handOver } : {}) }));
   const startOneCoordinator = () => startCoordinator({ ...common, transports, actor: 'coordinator', pollConcurrency: 8, ...(settings.pollsPerSecond ? { pollsPerSecond: settings.pollsPerSecond } : {}), ...(settings.transports?.mailReports ? { bounceMaildir: mailbox } : {}), ...(settings.alerts ? { alerts: settings.alerts } : {}) });
   let workers = startWorkers();
   let coordinator = startOneCoordinator();
@@ -187,7 +196,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const quiet = (): Promise<void> => holds(async () => Number((await engine.db.pool.query(busy, [new Date(at)])).rows[0].open) === 0);
   return {
     get coordinator() { return coordinator; },
-    redisUrl, mailbox,
+    redisUrl, mailbox, handOver,
     engine, queue, relay, sandbox, origin, now, state, databaseProxy: databaseThrough.proxy, databaseUrl: database.url, artifactDir, keys,
     pause: (ms) => { paused += ms; },
     jump: (ms) => { at += ms; },

@@ -1,5 +1,7 @@
 export interface Gate {
   <Value>(run: () => Promise<Value>): Promise<Value>;
+  /** How many more could run at once. */
+  room: () => number;
   /** Resolves once nothing runs or waits. */
   idle: () => Promise<void>;
 }
@@ -32,5 +34,5 @@ export const createGate = (width: number): Gate => {
       leave();
     }
   };
-  return Object.assign(gate, { idle: () => (inside === 0 && waiting.length === 0 ? Promise.resolve() : new Promise<void>((resolve) => idlers.push(resolve))) });
+  return Object.assign(gate, { room: () => width - inside - waiting.length, idle: () => (inside === 0 && waiting.length === 0 ? Promise.resolve() : new Promise<void>((resolve) => idlers.push(resolve))) });
 };
