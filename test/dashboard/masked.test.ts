@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, test } from '@jest/globals';
@@ -94,6 +94,8 @@ test('every answer of the API names no destination, nor does a refusal quote one
 });
 
 test('every command that reads names no destination but masked, also where it was given one', async () => {
+  const exported = join(folder, 'export.csv');
+  await writeFile(exported, `event_id,channel,outcome,at\n${eventId},sms,delivered,2026-01-01T00:00:00Z\n${SMS},sms,delivered,2026-01-01T00:00:00Z\n${eventId},${EMAIL},sent,2026-01-01T00:00:00Z\n`);
   const lines: Record<string, string[][]> = {
     show: [[eventId], [eventId, '--json'], [eventId, '--message']], explain: [[eventId], [ticketId, '--json']], close: [['x']], pause: [[ticketId, '--reason', 'checked']], resume: [[ticketId, '--reason', 'checked']],
     'dead-letters list': [[], ['--json']], 'dead-letters show': [[deadLetter], [deadLetter, '--json']], 'dead-letters retry': [[deadLetter, '--reason', 'checked']], 'dead-letters discard': [['--all', '--reason', `call ${SMS}`]],
@@ -101,6 +103,8 @@ test('every command that reads names no destination but masked, also where it wa
     'suppress list': [[], ['--channel', 'sms', '--address', SMS, '--json']], 'suppress remove': [['--channel', 'sms', '--address', SMS, '--reason', 'test'], ['--channel', 'sms', '--address', CONTACT_SMS, '--reason', 'test', '--json']],
     erase: [[SMS, '--reason', 'requested'], [EMAIL, '--reason', 'requested', '--json'], [EMAIL, '--reason', 'requested', '--yes'], [CONTACT_EMAIL, '--reason', 'nonsense']],
     'ledger verify': [[], ['--json'], [SMS]], 'ledger export': [[]], 'ledger retention': [['--dry-run']], doctor: [[], ['--json']], 'key list': [[], ['--json']], 'policy list': [[]], 'template list': [[]],
+    'report-access': [[eventId], [ticketId, '--json'], [SMS]], 'at-risk': [[], ['--json'], ['--search', SMS]], 'audit list': [[], ['--json']], 'audit verify': [[]],
+    'replay-render': [['--purpose', 'game-support-urgent', '--to', '1'], ['--purpose', 'game-support-urgent', '--to', '1', '--json']], reconcile: [[exported], [exported, '--json']],
   };
   // What does not read notifications: files, keys and the schema; `send` has its own answer checked above, `watch` draws what `show` has.
   const elsewhere = ['send', 'watch', 'policy lint', 'policy activate', 'template lint', 'template preview', 'migrate', 'key create', 'key revoke'];
