@@ -42,7 +42,8 @@ export const startDueClock = ({ engine, sweep, onMoved, heldBackMs }: DueClockSe
     if (closed || next >= setFor) return;
     if (timer) clearTimeout(timer);
     setFor = next;
-    timer = setTimeout(() => void fire(), Math.max(0, next * GRAIN_MS - engine.now()));
+    // A timer may be a fraction of a millisecond early; then nothing would be due yet.
+    timer = setTimeout(() => void fire(), Math.max(0, Math.ceil(next * GRAIN_MS - engine.now()) + 1));
   };
   const lay = (at: number): void => {
     const now = engine.now();

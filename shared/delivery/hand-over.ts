@@ -26,9 +26,10 @@ const rowId = ({ attemptKey, generation }: EnqueuedAttempt): string => `${attemp
 
 /**
  * Hands an attempt from whoever enqueued it to a worker of the same process, without the way through the queue. The outbox row stays until
- * the attempt was performed: where this process dies before that, or something goes wrong, the relay enqueues it as ever.
+ * the attempt was performed: where this process dies before that, or something goes wrong, the relay enqueues it as ever. `onGivenUp` is called
+ * once an attempt that was in hand has to come by the queue after all.
  */
-export const createHandOver = (): HandOver => {
+export const createHandOver = (onGivenUp: () => void = () => undefined): HandOver => {
   const workers = new Map<Channel, PerformHere>();
   const held = new Map<string, string>();
   const performed = new Set<string>();
@@ -36,7 +37,11 @@ export const createHandOver = (): HandOver => {
   const take = (attempt: EnqueuedAttempt, perform: PerformHere): void => {
     const id = rowId(attempt);
     held.set(id, attempt.attemptKey);
-    perform(attempt).then((isDone) => { if (isDone && performed.size < MOST_REMEMBERED) performed.add(id); }, () => undefined).finally(() => held.delete(id));
+    perform(attempt).catch(() => false).then((isDone) => {
+      held.delete(id);
+      if (!isDone) onGivenUp();
+      else if (performed.size < MOST_REMEMBERED) performed.add(id);
+    });
   };
   return {
     offer: (attempts, now) => {

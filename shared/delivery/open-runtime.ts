@@ -114,8 +114,8 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
     processMetrics.addProcess();
     watchOldestDue(processMetrics, db, clock.now);
     const ledger = createPostgresLedger(db);
-    const handOver = createHandOver();
-    const relay = createRelay({ ledger, queue, now: clock.now, log, handOver });
+    const handOver = createHandOver(() => relay.wake());
+    const relay: Relay = createRelay({ ledger, queue, now: clock.now, log, handOver });
     let moved: (state: NotificationState) => void = () => undefined;
     const engine = createEngine({
       ...(together ? { recent: createRecent() } : {}), db, ledger, ring, carriers: carriersFor(config.transports), sender: config.sender, artifacts: createFileArtifactStore(config.artifactDir, ring), prices: config.prices, log, now: clock.now,

@@ -125,7 +125,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     ring: keys, url: databaseThrough.url, now, carriers: carriersFor(settings.transports ?? DEFAULT_TRANSPORTS), ...(settings.policies ? { policies: settings.policies } : {}),
     ...(settings.templates ? { templates: settings.templates } : {}), ...(settings.log ? { log: settings.log } : {}), onEnqueued: () => relay.wake(),
   });
-  const handOver = settings.together ? createHandOver() : null;
+  const handOver = settings.together ? createHandOver(() => relay.wake()) : null;
   const artifactDir = await mkdtemp(join(tmpdir(), 'world-artifacts-'));
   const mailbox = await mkdtemp(join(tmpdir(), 'world-mailbox-'));
   for (const folder of ['new', 'cur', 'tmp']) await mkdir(join(mailbox, folder));
