@@ -29,10 +29,10 @@ export const hasEnded = ({ state, status }: Pick<LedgerNotification, 'state' | '
 
 const repeated = (texts: readonly string[]): string[] => [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];
 
-/** More than one message accepted of one channel, or of one attempt key. */
+/** More than one message accepted of one channel, or of one attempt key. What was refused before it was read (its attempt is known by its envelope) has no content. */
 export const sentTwice = (evidence: Evidence): Finding[] => {
   const accepted = evidence.provider.filter((receipt) => receipt.kind === 'accepted');
-  const contentsOf = (key: string): Set<string> => new Set(evidence.provider.filter((receipt) => receipt.attemptKey === key).map((receipt) => receipt.contentSha256));
+  const contentsOf = (key: string): Set<string> => new Set(evidence.provider.filter((receipt) => receipt.attemptKey === key).map((receipt) => receipt.contentSha256).filter((content) => content !== ''));
   const keys = [...new Set(evidence.provider.map((receipt) => receipt.attemptKey ?? ''))];
   return [
     ...repeated(accepted.map((receipt) => receipt.channel)).map((channel) => finding('twice', evidence, `${channel} accepted more than once`)),

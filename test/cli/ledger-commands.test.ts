@@ -112,9 +112,14 @@ describe('commands on the ledger', () => {
   it('show tells who decided on a version that another took first, where no entry tells of it', async () => {
     const eventId = await accept();
     await engine.ledger.recordLostRace({ eventId, at: Date.UTC(2026, 10, 29, 10), actor: 'coordinator-2', requestId: 'sweep-7', decidedOn: 3, found: 4 });
+    // Lost to a row without a version, such as a provider's state.
+    await engine.ledger.recordLostRace({ eventId, at: Date.UTC(2026, 10, 29, 11), actor: 'coordinator-2', requestId: 'sweep-8', decidedOn: 4, found: 4 });
     expect((await run(['show', eventId], { env })).out).toMatch(/Decided too late, and then found nothing left to do:\n.*\n.*coordinator-2 +version 3 +version 4/);
     expect(JSON.parse((await run(['show', eventId, '--json'], { env })).out)).toMatchObject({
-      lost_races: [{ at: '2026-11-29T10:00:00.000Z', actor: 'coordinator-2', request_id: 'sweep-7', decided_on: 3, found: 4 }],
+      lost_races: [
+        { at: '2026-11-29T10:00:00.000Z', actor: 'coordinator-2', request_id: 'sweep-7', decided_on: 3, found: 4 },
+        { at: '2026-11-29T11:00:00.000Z', actor: 'coordinator-2', request_id: 'sweep-8', decided_on: 4, found: 4 },
+      ],
     });
   });
 

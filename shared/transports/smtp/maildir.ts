@@ -19,17 +19,20 @@ const unlessGone = <T>(work: Promise<T>): Promise<T | null> => work.catch((error
  * @throws where the folder is no Maildir or cannot be read
  */
 export const readNewMail = async (folder: string, handle: (raw: Buffer) => Promise<void>): Promise<number> => {
-  const names = (await readdir(join(folder, 'new'))).filter((name) => !name.startsWith('.')).sort().slice(0, BATCH);
+  const names = (await readdir(join(folder, 'new'))).filter((name) => !name.startsWith('.')).sort();
   let handed = 0;
   for (const name of names) {
+    if (handed >= BATCH) break;
     const path = join(folder, 'new', name);
-    const size = await unlessGone(stat(path).then((found) => found.size));
-    const raw = size === null || size > MAX_BYTES ? null : await unlessGone(readFile(path));
+    const found = await unlessGone(stat(path));
+    // A folder, pipe or socket is no mail; reading one could take for ever.
+    if (found === null || !found.isFile()) continue;
+    const raw = found.size > MAX_BYTES ? null : await unlessGone(readFile(path));
     if (raw) {
       await handle(raw);
       handed += 1;
     }
-    if (size !== null) await unlessGone(rename(path, join(folder, 'cur', `${name}:2,S`)));
+    await unlessGone(rename(path, join(folder, 'cur', `${name}:2,S`)));
   }
   return handed;
 };
