@@ -60,6 +60,7 @@ const CASES: [name: string, place: string, code: string, said: RegExp][] = [
   ['secret-in-the-open', `${SMS}/template.yaml:5`, 'secret_channel', /is secret in notice-email of notice 1 and not here; drop it/],
   ['sender-unregistered', `${POLICY}:8`, 'sender_unregistered', /needs a registered sender for sms.*; register one/],
   ['unclosed-tag', `${SMS}/sms.en.liquid:1`, 'unclosed_tag', /tag .* not closed; close it/],
+  ['unclosed-output', `${SMS}/sms.en.liquid:2`, 'unclosed_tag', /output .* not closed; close it/],
   ['unknown-filter', `${SMS}/sms.en.liquid:1`, 'unknown_filter', /undefined filter: shout; remove it, or use one of escape/],
   ['duplicate-key', `${POLICY}:4`, 'duplicate_key', /stands twice in one mapping; keep one/],
   ['tab-indent', `${POLICY}:7`, 'tab_indent', /a tab indents this line; use spaces/],
