@@ -47,6 +47,7 @@ const CASES: [name: string, place: string, code: string, said: RegExp][] = [
   ['unknown-variable', `${SMS}/sms.en.liquid:2`, 'unknown_variable', /not among the variables of template.yaml; declare it or correct its name/],
   ['variable-not-supplied', `${POLICY}:45`, 'variable_not_supplied', /lacks code, which notice-sms 1 needs; add it/],
   ['link-host', `${SMS}/sms.en.liquid:2`, 'link_host', /links to www.example.net, which is not allowed; list it under link_hosts/],
+  ['link-host-html', `${EMAIL}/html.en.liquid:3`, 'link_host', /links to www.example.net, which is not allowed; list it under link_hosts/],
   ['http-link', `${SMS}/sms.en.liquid:2`, 'http_link', /holds an http link; write https/],
   ['segment-budget', `${SMS}/sms.de.liquid:1`, 'segment_budget', /up to 2 segments \(UCS-2\), more than its budget of 1; shorten/],
   ['states-another-expiry', `${EMAIL}/template.yaml:9`, 'states_differ', /is 900s, but notice-sms 1 .* states 600s; make both/],
