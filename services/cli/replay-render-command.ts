@@ -1,6 +1,8 @@
 import { readCliConfig, readSender } from '../../shared/config/cli-config.ts';
+import { isWithinVersion } from '../../shared/content/lint.ts';
 import { readTemplates } from '../../shared/content/template-file.ts';
 import type { TemplateVersion } from '../../shared/content/template.ts';
+import { textOf } from '../../shared/content/yaml-file.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { sealReason } from '../../shared/delivery/operator-reason.ts';
 import { publishedTarget, replayRender } from '../../shared/delivery/replay-render.ts';
@@ -26,14 +28,15 @@ const numberOf = (input: Input, name: string): number | null => {
   return Number(text);
 };
 
-/** The versions of a folder that is still being written; the highest of each name, or the one that is asked for. */
-const candidates = (dir: string, version: number | null): ReplayRequest['target'] => {
-  const { read, problems } = readTemplates(dir);
+/** The versions of a folder that is still being written; the highest of each name, or the one that is asked for. One that cannot be read is refused, never passed over for a lower one. */
+const candidates = (dir: string, asked: number | null): ReplayRequest['target'] => {
+  const { read, problems, present } = readTemplates(dir);
   return (name) => {
-    const versions = read.map(({ template }) => template).filter((one) => one.name === name && (version === null || one.version === version));
-    const broken = problems.find(({ file }) => file.split('/')[1] === name);
-    if (versions.length === 0 && broken) throw new Refusal(`${name} cannot be read: ${broken.file}:${broken.line} ${broken.problem}`, { code: 'not_readable', field: '--candidate', cure: 'see `npx tocsin template lint`' });
-    return Promise.resolve(versions.at(-1) ?? null);
+    const version = asked ?? Math.max(0, ...present.filter((one) => one.name === name).map((one) => one.version));
+    const found = read.find(({ template }) => template.name === name && template.version === version);
+    const broken = found ? undefined : problems.find((one) => isWithinVersion(one, name, version));
+    if (broken) throw new Refusal(`${name} ${version} cannot be read: ${textOf(broken)}`, { code: 'not_readable', field: '--candidate', cure: 'see `npx tocsin template lint`' });
+    return Promise.resolve(found?.template ?? null);
   };
 };
 

@@ -1,5 +1,5 @@
-import { Liquid } from 'liquidjs';
-import type { Template } from 'liquidjs';
+import { Liquid, Tokenizer, TokenKind } from 'liquidjs';
+import type { Template, TopLevelToken } from 'liquidjs';
 import type { Part } from './template.ts';
 
 /**
@@ -49,12 +49,31 @@ export class LiquidError extends Error {
 interface EngineError { name: string; message: string; token?: { getPosition?: () => [number, number] } }
 
 /** Only these of the engine's messages are known to quote the template alone. */
-const SAFE = /^(undefined variable: [\w.[\]"-]+|undefined filter: \w+|tag "?[^"\n]{1,40}"? not (found|closed)|output "[^"\n]{1,60}" not closed|unexpected [^\n]{1,60})/;
+const SAFE = /^(undefined variable: [\w.[\]"-]+|undefined filter: \w+|tag "?[^"\n]{1,40}"? not (found|closed)|(tag|output) "(?:[^"\\\n]|\\.){1,100}" not closed|unexpected [^\n]{1,60})/;
 
 const translated = (thrown: unknown): LiquidError => {
+  if (thrown instanceof LiquidError) return thrown;
   const error = thrown as EngineError;
   const [line, column] = error.token?.getPosition?.() ?? [1, 1];
   return new LiquidError(SAFE.exec(error.message)?.[1] ?? error.name, line, column);
+};
+
+/** A string where a value may stand; the apostrophe of a word opens none. */
+const STRING = /(?<![\p{L}\p{N}_])(?:"[^"]*"|'[^']*')/gu;
+/** An output is one value, and then filters or its end. */
+const OUTPUT = /^\{\{-?\s*[\p{L}\p{N}_.\-[\]"']*\s*(?:\||-?\}\}$)/u;
+
+/** The engine takes all up to the next end for the tag, and drops what follows the variable: the text between would not be sent. */
+const refuseUnclosed = (tokens: readonly TopLevelToken[]): void => {
+  for (const token of tokens) {
+    if (token.kind === TokenKind.HTML) continue;
+    const text = token.getText();
+    const bare = text.replace(STRING, '""');
+    const isOutput = token.kind === TokenKind.Output;
+    if (!/\{[{%]/.test(bare.slice(2)) && (!isOutput || OUTPUT.test(bare))) continue;
+    const [line, column] = token.getPosition();
+    throw new LiquidError(`${isOutput ? 'output' : 'tag'} ${JSON.stringify(text.slice(0, 32))} not closed`, line ?? 1, column ?? 1);
+  }
 };
 
 /** A variable that a part reads, and where it first does. */
@@ -100,6 +119,7 @@ const renderSimple = (part: Part, { texts, names }: NonNullable<CompiledPart['si
 export const compilePart = (part: Part, source: string): CompiledPart => {
   const engine = engineFor(part);
   try {
+    refuseUnclosed(new Tokenizer(source).readTopLevelTokens());
     const templates = engine.parse(source);
     const reads = Object.entries(engine.analyzeSync(templates).globals).map(([name, [first]]) => ({ name, line: first?.location.row ?? 1, column: first?.location.col ?? 1 }));
     return { part, templates, reads, simple: simpleOf(source) };

@@ -34,8 +34,8 @@ const checkTexts = (sms: ReadTemplate, email: ReadTemplate): FileProblem[] => {
   const found: FileProblem[] = [];
   const other = `${sms.template.name} ${sms.template.version}`;
   const place = (locale: string, [line, problem]: [number, string]): FileProblem => ({ file: email.fileOf('text', locale), line, column: 1, field: '', problem, code: 'states_differ' });
-  const emailLinks = textsOf(email).flatMap((placed) => linksIn(placed.source).map((link) => ({ ...link, locale: placed.locale })));
-  const lost = textsOf(sms).flatMap(({ source }) => linksIn(source)).find(({ host }) => emailLinks.length > 0 && !emailLinks.some((link) => link.host === host));
+  const emailLinks = textsOf(email).flatMap((placed) => linksIn(placed).map((link) => ({ ...link, locale: placed.locale })));
+  const lost = textsOf(sms).flatMap(linksIn).find(({ host }) => emailLinks.length > 0 && !emailLinks.some((link) => link.host === host));
   if (lost && emailLinks[0]) found.push(place(emailLinks[0].locale, [emailLinks[0].line, `links to ${emailLinks[0].host}, but ${other} of the same purpose to ${lost.host}; let both lead to the same host`]));
   const [fromSms, fromEmail] = [urlsReadBy(sms), urlsReadBy(email)];
   const missing = [...fromSms].find((name) => !fromEmail.has(name));

@@ -109,6 +109,27 @@ describe('tocsin replay-render', () => {
     expect(sum).toMatchObject({ templates: [{ template: 'game-support-urgent-sms 1 -> 1', same: 5 }, { template: 'game-support-urgent-email 1 -> 1', differs: 5 }] });
   });
 
+  it.each([
+    ['{{ shfit }}', 'sms.en.liquid:1:4 shfit: is not among the variables of template.yaml'],
+    ['{% if shift', 'sms.en.liquid:1:1: tag "{% if shift'],
+    ['{{ shift , at once', 'sms.en.liquid:1:1: output "{{ shift , at once'],
+  ])('refuses a candidate whose highest version is broken, and does not fall back to a lower one: %s', async (fault, said) => {
+    const broken = mkdtempSync(join(tmpdir(), 'tocsin-replay-broken-'));
+    try {
+      cpSync(TEMPLATE_DIR, broken, { recursive: true });
+      cpSync(join(broken, 'game-support-urgent-sms/1'), join(broken, 'game-support-urgent-sms/2'), { recursive: true });
+      const file = join(broken, 'game-support-urgent-sms/2/sms.en.liquid');
+      writeFileSync(file, `${fault}${readFileSync(file, 'utf8')}`);
+      for (const line of [[], ['--to', '2']]) {
+        expect(await replay('--candidate', broken, ...line)).toMatchObject({ code: 1, out: '', err: expect.stringContaining(`game-support-urgent-sms/2/${said}`) });
+      }
+      // A version that is whole is still to be had by its number.
+      expect(await replay('--candidate', broken, '--to', '1')).toMatchObject({ code: 0 });
+    } finally {
+      rmSync(broken, { recursive: true, force: true });
+    }
+  });
+
   it('shows both texts only where a reason is given, and records that before', async () => {
     expect(await replay('--to', '2', '--limit', '1', '--show')).toMatchObject({ code: 2, err: expect.stringContaining('--reason is missing') });
     expect(await replay('--to', '2', '--limit', '1', '--show', '--reason', 'he asked me')).toMatchObject({ code: 2, err: expect.stringContaining('--reason must be a code') });

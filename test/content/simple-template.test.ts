@@ -23,3 +23,16 @@ describe('a template of texts and variables alone', () => {
     expect(() => renderPart(compiled, { a: 'x' })).toThrow('undefined variable: missing');
   });
 });
+
+describe('a tag that is not closed', () => {
+  it.each([
+    'x\n{{ a , until {{ b }}.', 'x\n{{ a }, until {{ b }}.', 'x\n{{ a , until then }}', 'x\n{{ a b }}', 'x\n{{ a', 'x\n{{ a "b', 'x\n{{ a, don\'t {{ b }} or isn\'t }}', 'x\n{{ a, "{{ b }}" }}',
+    'x\n{{ a. {% if b %}c{% endif %}', 'x\n{% if a }x{% endif %}', 'x\n{% if a {{ b }} %}x{% endif %}', 'x\n{% if a == "b',
+  ])('is refused, not closed by what comes after it: %j', (source) => {
+    expect(() => compilePart('sms', source)).toThrow(expect.objectContaining({ name: 'LiquidError', line: 2, message: expect.stringMatching(/^(tag|output) .* not closed$/) }));
+  });
+
+  it.each(['{{ a | append: "{{" | append: \'}}\' }}', '{{- a -}}', '{{-a-}}', '{{ "a" }}', "{{ a | default: 'it, or {% that' }}", '{% raw %}{{ a {{ b {% endraw %}', '{% if a == "{{" %}b{% endif %}', '<style>@media{p{q:r}}</style>'])('is not seen where there is none: %j', (source) => {
+    expect(() => compilePart('html', source)).not.toThrow();
+  });
+});
