@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AuditActor } from '../ledger/audit-entries.ts';
 import { insertAudit } from '../ledger/audit-entries.ts';
-import { countLogin, forgetLogins, takeLoginBack } from '../ledger/login-throttle.ts';
-import type { Counted } from '../ledger/login-throttle.ts';
+import { countLogin, forgetLogins, takeLoginBack, uncountLogin } from '../ledger/login-throttle.ts';
 import { endSessions, findSession, forgetSessions, insertSession, touchSession } from '../ledger/operator-sessions.ts';
 import type { OpenSession, SessionLimits } from '../ledger/operator-sessions.ts';
 import { findOperator } from '../ledger/operators.ts';
@@ -23,6 +22,8 @@ const DAY_MS = 86_400_000;
  */
 export const LOGIN_LIMITS = { windowMs: 15 * 60_000, together: 5, network: 50, name: 100 };
 
+const KINDS = ['together', 'network', 'name'] as const;
+
 export type SignInDesk = Pick<Engine, 'db' | 'now' | 'ring'>;
 export interface Credentials { name: string; password: string }
 /** From where: `network` in clear, which is kept as a keyed hash alone. */
@@ -42,10 +43,19 @@ const keysOf = ({ ring }: SignInDesk, name: string, network: string) => {
   return { together: key('together', JSON.stringify([typed, network])), network: key('network', network), name: key('name', typed) };
 };
 
-const waitOf = (counted: readonly Counted[], keys: ReturnType<typeof keysOf>, now: number): number => {
-  const over = counted.filter(({ key, failures }) => (['together', 'network', 'name'] as const).some((kind) => key.equals(keys[kind]) && failures > LOGIN_LIMITS[kind]));
-  return over.length === 0 ? 0 : Math.max(...over.map(({ untilAt }) => untilAt - now));
-};
+/**
+ * Counts a login as failed under all its keys, unless one of them is over its limit: what is refused unseen counts for nothing, or one
+ * client could keep a name or a whole network out. Only the two together, where they are over, go on: nobody else is counted there.
+ */
+const admit = async (desk: SignInDesk, keys: ReturnType<typeof keysOf>): Promise<{ waitMs: number; firstRefused: boolean }> => inTransaction(desk.db, async (tx) => {
+  const now = desk.now();
+  const counted = await countLogin(tx, Object.values(keys), { now, windowMs: LOGIN_LIMITS.windowMs });
+  const over = counted.filter(({ key, failures }) => KINDS.some((kind) => key.equals(keys[kind]) && failures > LOGIN_LIMITS[kind]));
+  if (over.length === 0) return { waitMs: 0, firstRefused: false };
+  const own = over.find(({ key }) => key.equals(keys.together));
+  await uncountLogin(tx, own ? [keys.network, keys.name] : Object.values(keys));
+  return { waitMs: Math.max(...over.map(({ untilAt }) => untilAt - now)), firstRefused: own?.failures === LOGIN_LIMITS.together + 1 };
+});
 
 const actorOf = (desk: SignInDesk, operator: OperatorSecret | null, whence: Whence, session: string | null = null): AuditActor => ({
   actor: operator?.name ?? 'unknown', role: operator?.role ?? null, via: whence.via, session, client: clientOf(desk, whence.network), requestId: whence.requestId,
@@ -58,14 +68,13 @@ const actorOf = (desk: SignInDesk, operator: OperatorSecret | null, whence: When
 export const checkCredentials = async (desk: SignInDesk, { name, password }: Credentials, whence: Whence): Promise<Checked> => {
   const { db } = desk;
   const keys = keysOf(desk, name, whence.network);
-  const all = [keys.together, keys.network, keys.name];
-  const counted = await countLogin(db, all, { now: desk.now(), windowMs: LOGIN_LIMITS.windowMs });
-  const waitMs = waitOf(counted, keys, desk.now());
-  const operator = await findOperator(db, name);
+  const { waitMs, firstRefused } = await admit(desk, keys);
+  // The database takes no NUL, and no name has a control character.
+  const operator = /\p{Cc}/u.test(name) ? null : await findOperator(db, name);
   const noted = (result: string) => insertAudit(db, actorOf(desk, operator, whence), [{ action: 'login.failed', target: operator?.name ?? unknownName(desk, name), result }], desk.now());
   if (waitMs > 0) {
     // Once a window and key: a crowd must not fill the trail.
-    if (counted.some(({ failures, key }) => key.equals(keys.together) && failures === LOGIN_LIMITS.together + 1)) await noted('throttled');
+    if (firstRefused) await noted('throttled');
     return { kind: 'throttled', waitMs };
   }
   const usable = operator?.disabledAt === null && password.length <= LONGEST_PASSWORD;
@@ -74,7 +83,7 @@ export const checkCredentials = async (desk: SignInDesk, { name, password }: Cre
     await noted(operator === null ? 'unknown_name' : operator.disabledAt === null ? 'wrong_password' : 'disabled');
     return { kind: 'refused' };
   }
-  await takeLoginBack(db, all, keys.together);
+  await takeLoginBack(db, Object.values(keys), keys.together);
   return { kind: 'known', operator };
 };
 

@@ -19,6 +19,11 @@ export const countLogin = async (on: Statements, keys: readonly Buffer[], { now,
   return rows.map(({ key, failures, until_at: untilAt }) => ({ key, failures, untilAt: untilAt.getTime() }));
 };
 
+const UNCOUNT: Statement = { name: 'tocsin_uncount_login_v1', text: 'UPDATE login_throttle SET failures = greatest(failures - 1, 0) WHERE key = ANY($1::bytea[])' };
+
+/** Undoes `countLogin` for a login that is refused unseen: in the same transaction, which still holds the rows. */
+export const uncountLogin = async (on: Statements, keys: readonly Buffer[]): Promise<void> => { await on.query(UNCOUNT, [keys]); };
+
 const TAKE_BACK: Statement = {
   name: 'tocsin_take_login_back_v1',
   text: `WITH mine AS (SELECT key FROM login_throttle WHERE key = ANY($1::bytea[]) ORDER BY key FOR UPDATE)

@@ -212,6 +212,32 @@ describe('the throttle of logins', () => {
     for (let tries = 0; tries < LOGIN_LIMITS.together; tries += 1) expect((await basic(`guess number ${tries}`)).status).toBe(401);
     expect((await basic(PASSWORD)).status).toBe(429);
   });
+
+  it('counts nothing for a try that it refuses: one client keeps neither a name nor its network from others', async () => {
+    clock.at += LOGIN_LIMITS.windowMs;
+    const tries = Array.from({ length: LOGIN_LIMITS.name + 1 });
+    const answers = await Promise.all(tries.map(() => postLogin(dashboard.url, { user: 'hal', password: 'one of a crowd', ...from('203.0.113.30') })));
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(LOGIN_LIMITS.together);
+    expect((await postLogin(dashboard.url, { user: 'hal', password: PASSWORD, ...from('203.0.113.31') })).status).toBe(303);
+    expect((await postLogin(dashboard.url, { user: 'gus', password: PASSWORD, ...from('203.0.113.30') })).status).toBe(303);
+  });
+
+  it('stops a network after its limit, and what it refuses there counts against no name', async () => {
+    clock.at += LOGIN_LIMITS.windowMs;
+    const guess = (user: string, network: string) => postLogin(dashboard.url, { user, password: 'one of a crowd', ...from(network) });
+    for (let tries = 0; tries < LOGIN_LIMITS.network; tries += 1) expect((await guess(`invented-${tries}`, '203.0.113.32')).status).toBe(401);
+    for (let tries = 0; tries <= LOGIN_LIMITS.together; tries += 1) expect((await guess('hal', '203.0.113.32')).status).toBe(429);
+    const { rows } = await rig.engine.db.pool.query<{ failures: number }>('SELECT failures FROM login_throttle WHERE until_at > $1 AND failures > 1', [new Date(clock.at)]);
+    expect(rows).toEqual([{ failures: LOGIN_LIMITS.network }]);
+  });
+
+  it('answers a name with a control character as any wrong name, and counts it', async () => {
+    const name = 'a\0';
+    const basic = () => ask(`${dashboard.url}/account`, { headers: { Authorization: `Basic ${Buffer.from(`${name}:xxxxxxxxxxxx`).toString('base64')}`, 'X-Forwarded-For': '203.0.113.33' } });
+    expect((await basic()).status).toBe(401);
+    for (let tries = 1; tries < LOGIN_LIMITS.together; tries += 1) expect((await postLogin(dashboard.url, { user: name, password: 'x'.repeat(12), ...from('203.0.113.33') })).status).toBe(401);
+    expect((await basic()).status).toBe(429);
+  });
 });
 
 describe('a password', () => {
