@@ -11,7 +11,7 @@ const FEED_RANGE = `   WHERE (e.epoch, e.xid, e.position) > ($1, $2, $3) AND (e.
 /** Mistakes that live in the statements themselves: planted there, and looked for on a real Postgres by the statement rounds. */
 export const STATEMENT_MUTANTS: readonly Mutant[] = [
   one(1, 'append-without-version-check', APPEND, [' AND s.version = i.expected', '']),
-  one(2, 'locks-in-the-order-of-the-group', APPEND, ['ORDER BY s.event_id FOR NO KEY UPDATE OF s', 'FOR NO KEY UPDATE OF s']),
+  one(2, 'locks-in-the-order-of-the-group', APPEND, ['ORDER BY s.event_id FOR NO KEY UPDATE OF s', 'ORDER BY array_position($2::text[], s.event_id) FOR NO KEY UPDATE OF s']),
   one(2, 'load-locks-in-another-order', 'shared/ledger/load.ts', [
     'WHERE s.event_id = ANY($1::text[])`', 'WHERE s.event_id = ANY($1::text[]) ORDER BY s.event_id DESC FOR NO KEY UPDATE OF s`',
   ]),
