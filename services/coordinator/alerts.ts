@@ -6,6 +6,7 @@ import { lastBeatAt } from '../../shared/ledger/heartbeat.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { AlertReceiver } from '../../shared/transports/alerts/receiver.ts';
 import { ANSWER_WITHIN_MS } from '../../shared/transports/alerts/receiver.ts';
+import { repeat } from './repeat.ts';
 
 /** How often it is looked for what is at risk, all coordinators together. */
 const REVIEW_EVERY_MS = 5_000;
@@ -49,20 +50,11 @@ export const startAlertDuty = ({ engine, receivers, links, heartbeatUrl }: Alert
     running ??= Promise.all([review().catch(failed), beat().catch(failed)]).then(() => undefined).finally(() => { running = null; });
     return running;
   };
-
-  let closed = false;
-  let timer: NodeJS.Timeout;
-  const loop = (): void => {
-    if (closed) return;
-    timer = setTimeout(() => { void tick().finally(loop); }, LOOK_EVERY_MS);
-    timer.unref();
-  };
-  loop();
+  const { close } = repeat({ turn: tick, waitMs: () => LOOK_EVERY_MS, onError: failed });
   return {
     tick,
     close: async () => {
-      closed = true;
-      clearTimeout(timer);
+      await close();
       await running;
     },
   };

@@ -3,6 +3,7 @@ import { recordReport } from '../../shared/delivery/record-report.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 import { readDeliveryReport } from '../../shared/transports/smtp/delivery-report.ts';
 import { readNewMail } from '../../shared/transports/smtp/maildir.ts';
+import { repeat } from './repeat.ts';
 
 const EVERY_MS = 5_000;
 
@@ -23,24 +24,9 @@ export const startBounceDuty = ({ engine, folder, actor }: { engine: Engine; fol
     engine.log.info({ event: EVENTS.reportRead, outcome: outcome?.kind ?? 'no_report', ...(outcome?.kind === 'recorded' ? { attempt: outcome.attempt } : {}) });
   };
   const attend = async (): Promise<void> => { await readNewMail(folder, handle); };
-
-  let closed = false;
-  let running: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout;
-  const layNext = (): void => {
-    if (closed) return;
-    timer = setTimeout(() => {
-      running = attend().catch((error: unknown) => { engine.log.warn({ event: EVENTS.sweepFailed, duty: 'bounces', error: (error as Error).name, code: (error as { code?: string }).code }); }).finally(layNext);
-    }, EVERY_MS);
-    timer.unref();
-  };
-  layNext();
-  return {
-    attend,
-    close: async () => {
-      closed = true;
-      clearTimeout(timer);
-      await running;
-    },
-  };
+  const { close } = repeat({
+    turn: attend, waitMs: () => EVERY_MS,
+    onError: (error) => engine.log.warn({ event: EVENTS.sweepFailed, duty: 'bounces', error: (error as Error).name, code: (error as { code?: string }).code }),
+  });
+  return { attend, close };
 };

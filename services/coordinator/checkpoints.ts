@@ -6,6 +6,7 @@ import { openCheckpointPatrol } from '../../shared/ledger/checkpoint-patrol.ts';
 import { CHECKPOINT_PURPOSE } from '../../shared/ledger/checkpoint.ts';
 import { publicKeysOf, signingKeyOf } from '../../shared/security/signing-key.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
+import { repeat } from './repeat.ts';
 
 const EVERY_MS = 60_000;
 /** Let the transactions of the minute's turn end, so that a checkpoint covers all of its minute. */
@@ -35,26 +36,9 @@ export const startCheckpoints = ({ engine, file }: { engine: Pick<Engine, 'db' |
     return made;
   });
 
-  let closed = false;
-  let running: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout;
-  const layNext = (): void => {
-    if (closed) return;
-    timer = setTimeout(() => {
-      running = tick().then(
-        () => undefined,
-        (error: unknown) => { engine.log.warn({ event: EVENTS.checkpointFailed, code: (error as { code?: string }).code, error: (error as Error).name }); },
-      ).finally(layNext);
-    }, EVERY_MS - (engine.now() % EVERY_MS) + AFTER_TURN_MS);
-    timer.unref();
-  };
-  layNext();
-  return {
-    tick,
-    close: async () => {
-      closed = true;
-      clearTimeout(timer);
-      await running;
-    },
-  };
+  const { close } = repeat({
+    turn: tick, waitMs: () => EVERY_MS - (engine.now() % EVERY_MS) + AFTER_TURN_MS,
+    onError: (error) => engine.log.warn({ event: EVENTS.checkpointFailed, code: (error as { code?: string }).code, error: (error as Error).name }),
+  });
+  return { tick, close };
 };

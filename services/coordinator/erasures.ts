@@ -3,6 +3,7 @@ import type { Engine } from '../../shared/delivery/engine.ts';
 import { syncErasures } from '../../shared/delivery/sync-erasures.ts';
 import { markErasuresApplied } from '../../shared/ledger/erasures.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
+import { repeat } from './repeat.ts';
 
 const EVERY_MS = 60_000;
 
@@ -17,33 +18,20 @@ export interface Erasures {
  * for what was erased is there again. The first look is taken at the start. Several may do so at once.
  */
 export const startErasures = ({ engine, file, actor }: { engine: Engine; file: string | null; actor: string }): Erasures => {
-  let closed = false;
   let told = 0;
   const tick = async (): Promise<number> => {
     const { due, restored, forged } = await syncErasures(engine, file);
     if (forged > told) engine.log.error({ event: EVENTS.erasureForged, count: forged });
     told = Math.max(told, forged);
     if (due.length === 0) return 0;
-    const counts = await carryOutErasures(engine, due, { actor, onPage: () => { if (closed) throw new Error('stopped'); } });
+    const counts = await carryOutErasures(engine, due, { actor, onPage: () => { if (duty.isClosed()) throw new Error('stopped'); } });
     await markErasuresApplied(engine.db, due.map((one) => one.erasureId), engine.now());
     engine.log.warn({ event: EVENTS.erasureApplied, erasures: due.length, restored, notifications: counts.notifications });
     return due.length;
   };
-  let running: Promise<void> = Promise.resolve();
-  const run = (): void => {
-    running = running.then(async () => { if (!closed) await tick(); }).catch((error: unknown) => {
-      if (!closed) engine.log.warn({ event: EVENTS.erasureFailed, code: (error as { code?: string }).code, error: (error as Error).name });
-    });
-  };
-  run();
-  const timer = setInterval(run, EVERY_MS);
-  timer.unref();
-  return {
-    tick,
-    close: async () => {
-      closed = true;
-      clearInterval(timer);
-      await running;
-    },
-  };
+  const duty = repeat({
+    turn: tick, waitMs: (first) => (first ? 0 : EVERY_MS),
+    onError: (error) => { if (!duty.isClosed()) engine.log.warn({ event: EVENTS.erasureFailed, code: (error as { code?: string }).code, error: (error as Error).name }); },
+  });
+  return { tick, close: duty.close };
 };

@@ -2,6 +2,7 @@ import type { Engine } from '../../shared/delivery/engine.ts';
 import { hearRecipients } from '../../shared/delivery/hear-recipients.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { Transport } from '../../shared/transports/transport.ts';
+import { repeat } from './repeat.ts';
 
 /** How often a coordinator looks whether a read is due: the others may have gone. */
 const LOOK_EVERY_MS = 5_000;
@@ -27,26 +28,10 @@ export const startInboundDuty = ({ engine, transports, everyMs, busyMs }: Inboun
   const tick = async (): Promise<void> => {
     for (const transport of transports) await hearRecipients(engine, transport, { everyMs: everyMs ?? DEFAULT_EVERY_MS, busyMs });
   };
-  let closed = false;
-  let running: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
-  const loop = (): void => {
-    if (closed || everyMs === undefined) return;
-    running = tick()
-      .catch((error: unknown) => { engine.log.warn({ event: EVENTS.inboundFailed, error: (error as Error).name, code: (error as { code?: string }).code }); })
-      .finally(() => {
-        timer = setTimeout(loop, Math.min(everyMs, LOOK_EVERY_MS));
-        timer.unref();
-      });
-  };
-  if (transports.some(({ readInbound }) => readInbound !== undefined)) loop();
-  return {
-    tick,
-    close: async () => {
-      closed = true;
-      clearTimeout(timer);
-      await running;
-      clearTimeout(timer);
-    },
-  };
+  if (everyMs === undefined || !transports.some(({ readInbound }) => readInbound !== undefined)) return { tick, close: () => Promise.resolve() };
+  const { close } = repeat({
+    turn: tick, waitMs: (first) => (first ? 0 : Math.min(everyMs, LOOK_EVERY_MS)),
+    onError: (error) => engine.log.warn({ event: EVENTS.inboundFailed, error: (error as Error).name, code: (error as { code?: string }).code }),
+  });
+  return { tick, close };
 };

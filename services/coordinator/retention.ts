@@ -1,6 +1,7 @@
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { eraseTicketsPastRetention, removePastRetention } from '../../shared/delivery/remove-retained.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
+import { repeat } from './repeat.ts';
 
 const EVERY_MS = 24 * 3_600_000;
 /** Not at once: who starts many times a day looks no more often. */
@@ -17,14 +18,13 @@ export interface RetentionDuty {
 
 /** Once a day: tickets past their retention are erased, and months of a purpose that are wholly past theirs are removed. */
 export const startRetention = (engine: Engine): RetentionDuty => {
-  let closed = false;
   const tick = async (): Promise<number> => {
     await eraseTicketsPastRetention(engine);
     let steps = 0;
     const findings = await removePastRetention(engine, {
       steps: STEPS_A_DAY,
       onStep: async () => {
-        if (closed) throw new Error('stopped');
+        if (duty.isClosed()) throw new Error('stopped');
         steps += 1;
         if (steps > 1) await engine.wait(REST_MS);
       },
@@ -32,21 +32,9 @@ export const startRetention = (engine: Engine): RetentionDuty => {
     for (const { month, purpose, notifications, held, removed } of findings) engine.log.info({ event: EVENTS.retentionRemoved, month, purpose, notifications, held, removed });
     return findings.reduce((sum, one) => sum + one.removed, 0);
   };
-  let running: Promise<void> = Promise.resolve();
-  const run = (): void => {
-    running = tick().then(() => undefined, (error: unknown) => { if (!closed) engine.log.warn({ event: EVENTS.sweepFailed, duty: 'retention', error: (error as Error).name }); });
-  };
-  const first = setTimeout(run, FIRST_MS);
-  const timer = setInterval(run, EVERY_MS);
-  first.unref();
-  timer.unref();
-  return {
-    tick,
-    close: async () => {
-      closed = true;
-      clearTimeout(first);
-      clearInterval(timer);
-      await running;
-    },
-  };
+  const duty = repeat({
+    turn: tick, waitMs: (first) => (first ? FIRST_MS : EVERY_MS),
+    onError: (error) => { if (!duty.isClosed()) engine.log.warn({ event: EVENTS.sweepFailed, duty: 'retention', error: (error as Error).name }); },
+  });
+  return { tick, close: duty.close };
 };
