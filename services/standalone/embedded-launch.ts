@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile, stat, truncate } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from '../../shared/http/free-port.ts';
 import { resetPassword, type Cluster } from './embedded-cluster.ts';
 import { spawnAs } from './embedded-identity.ts';
 import { isOurServer, readPostmasterFile, stopPostmaster, waitUntil } from './embedded-postmaster.ts';
@@ -25,13 +26,6 @@ const SERVER_OPTIONS = [
 const READY_WITHIN_MS = 60_000;
 const LOG_LIMIT_BYTES = 4 * 1024 * 1024;
 
-const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-};
 
 const isTaken = async (port: number): Promise<boolean> => {
   const probe = createServer().listen(port, '127.0.0.1');

@@ -6,6 +6,7 @@ import { readAlertConfig } from '../../shared/config/alert-config.ts';
 import { readCheckpointFile } from '../../shared/config/checkpoint-config.ts';
 import { readErasureFile } from '../../shared/config/erasure-config.ts';
 import { readEngineConfig } from '../../shared/config/engine-config.ts';
+import { freePort } from '../../shared/http/free-port.ts';
 import { readDashboardConfig, readIntakeConfig } from '../../shared/config/intake-config.ts';
 import { readSandboxConfig } from '../../shared/config/sandbox-config.ts';
 import type { SandboxConfig } from '../../shared/config/sandbox-config.ts';
@@ -181,13 +182,4 @@ const startServices = async (env: Environment, runtime: Runtime, { engineConfig,
 };
 
 /** Links in messages name the dashboard before it listens, so that a free port is chosen beforehand. */
-const freePortWhereZero = async (port: string): Promise<string> => {
-  if (port !== '0') return port;
-  const { createServer } = await import('node:net');
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject).listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(String(typeof address === 'object' && address ? address.port : 0)));
-    });
-  });
-};
+const freePortWhereZero = async (port: string): Promise<string> => (port === '0' ? String(await freePort()) : port);

@@ -2,13 +2,12 @@ import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { freePort } from '../../shared/http/free-port.ts';
 import { generateKeyRingText } from '../../shared/security/key-ring.ts';
 import { VARIABLES } from '../../shared/config/environment.ts';
 import { copiesOf, layOutImage, readDockerfile } from '../support/image-tree.ts';
@@ -80,13 +79,6 @@ describe('the tree that the image consists of', () => {
   let tree = '';
   let database: TestDatabase;
   const running: ChildProcess[] = [];
-  const freePort = async (): Promise<number> => {
-    const probe = createServer().listen(0, '127.0.0.1');
-    await once(probe, 'listening');
-    const { port } = probe.address() as AddressInfo;
-    await new Promise((resolve) => probe.close(resolve));
-    return port;
-  };
   // As another user where this one is root, as in the image.
   const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const environment = (over: Record<string, string>): NodeJS.ProcessEnv => ({

@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
+import { freePort } from '../../shared/http/free-port.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { startEmbeddedPostgres } from '../../services/standalone/embedded-postgres.ts';
 import { openQueueBackend, type QueueBackend, type QueueSettings } from '../../shared/queue/queue-backend.ts';
@@ -32,14 +32,6 @@ export interface Rig {
   dispose(): Promise<void>;
 }
 
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 /** Tries again every 20 ms until the attempt passes. */
 const eventually = async <T>(attempt: () => Promise<T>, limitMs = 10_000): Promise<T> => {

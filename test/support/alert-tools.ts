@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe } from '@jest/globals';
+import { freePort } from '../../shared/http/free-port.ts';
 
 /** Debian calls it by its package's name, everybody else by its own. */
 const ALERTMANAGER = ['/usr/bin/prometheus-alertmanager', '/usr/bin/alertmanager', '/usr/local/bin/alertmanager'].find((path) => existsSync(path));
@@ -65,14 +66,6 @@ export const openListener = async () => {
 };
 export type Listener = Awaited<ReturnType<typeof openListener>>;
 
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 export interface ToldAlert { labels: Record<string, string>; annotations: Record<string, string>; startsAt: string; endsAt: string; generatorURL: string; status: { state: string } }
 
