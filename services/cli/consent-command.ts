@@ -3,33 +3,25 @@ import { addressPrint } from '../../shared/delivery/suppression.ts';
 import type { WithdrawalRecord } from '../../shared/ledger/consents.ts';
 import { listWithdrawals, restoreConsents } from '../../shared/ledger/consents.ts';
 import type { Command, Input } from './command.ts';
+import { DESTINATION, DESTINATION_FILTER, destinationFilter, destinationOf, LISTED, moreThanListed, refuseUnknownTenant, short } from './destination-options.ts';
 import { dateTime } from './entry-lines.ts';
 import { actorOf, withEngine } from './operator-engine.ts';
 import { Refusal, UsageError } from './refusal.ts';
-import { addressOf, channelOf, refuseUnknownTenant, short } from './suppress-command.ts';
 import { table } from './table.ts';
 
-const LISTED = 200;
-
-const where = {
-  channel: { value: 'C', help: 'sms or email' },
-  address: { value: 'A', help: 'phone number with + and country code, or email address; kept as a keyed fingerprint only' },
-  tenant: { value: 'T', help: 'whose notifications it is about (default: default)' },
-};
 const what = {
-  ...where,
+  ...DESTINATION,
   basis: { value: 'B', help: 'consent, contract or whatever the policy calls it (default: every basis)' },
   reason: { value: 'R', help: `one of ${CONSENT_REASONS.join(', ')}` },
   actor: { value: 'A', help: 'who does it: a name or role, as the record will say (default: cli)' },
 };
 
 const requestOf = (input: Input) => {
-  const channel = channelOf(input.required('channel'));
-  const address = addressOf(channel, input.required('address'));
+  const destination = destinationOf(input);
   const [reason, basis] = [input.required('reason'), input.text('basis') ?? null];
   if (!CONSENT_REASONS.includes(reason)) throw new UsageError(`--reason must be one of ${CONSENT_REASONS.join(', ')}`, '--reason');
   if (basis !== null && !isBasis(basis)) throw new UsageError('--basis must be written as in a policy: lower case with underscores, e.g. on_call_duty', '--basis');
-  return { tenant: input.text('tenant') ?? 'default', channel, address, basis, reason, actor: actorOf(input) };
+  return { ...destination, basis, reason, actor: actorOf(input) };
 };
 
 const basisWords = (basis: string | null): string => (basis === null || basis === '' ? 'every basis' : basis);
@@ -93,24 +85,17 @@ export const consentListCommand: Command = {
   name: 'consent list',
   summary: 'list the consents that were taken back, by fingerprint; no address is kept in clear',
   args: [],
-  options: { ...where, tenant: { value: 'T', help: 'only those of that tenant (default: of all)' }, restored: { help: 'those that were given again too' } },
+  options: { ...DESTINATION_FILTER, restored: { help: 'those that were given again too' } },
   examples: [['consent list', 'the newest first'], ['consent list --channel sms --address +12025550101 --restored', 'all that was ever said of one number']],
   run: async (input, io) => {
-    const asked = input.text('channel');
-    const channel = asked === undefined ? undefined : channelOf(asked);
-    const text = input.text('address');
-    if (text !== undefined && channel === undefined) throw new UsageError('--address needs --channel', '--channel');
-    const address = text === undefined || channel === undefined ? undefined : addressOf(channel, text);
-    const rows = await withEngine(io, (engine) => listWithdrawals(engine.db, {
-      tenant: input.text('tenant'), channel, restored: input.flag('restored'), limit: LISTED + 1,
-      addressPrint: address === undefined || channel === undefined ? undefined : addressPrint(engine.ring, channel, address),
-    }));
+    const filter = destinationFilter(input);
+    const rows = await withEngine(io, (engine) => listWithdrawals(engine.db, { ...filter(engine), restored: input.flag('restored') }));
     const listed = rows.slice(0, LISTED);
     if (input.json) io.out.write(`${JSON.stringify({ withdrawals: listed.map(shown), more: rows.length > LISTED })}\n`);
     else if (rows.length === 0) io.out.write('No consent was taken back.\n');
     else {
       const head = ['tenant', 'channel', 'destination', 'basis', 'reason', 'since', 'actor', ...(input.flag('restored') ? ['given again'] : [])];
-      io.out.write(`${table(head, listed.map((row) => lineOf(row, input.flag('restored'))))}\n${rows.length > LISTED ? `Only the newest ${LISTED}; narrow it down with --channel and --address.\n` : ''}`);
+      io.out.write(`${table(head, listed.map((row) => lineOf(row, input.flag('restored'))))}\n${moreThanListed(rows.length)}`);
     }
     return 0;
   },

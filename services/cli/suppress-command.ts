@@ -1,64 +1,30 @@
-import type { Channel } from '../../shared/domain/words.ts';
-import { addressPrint, allowDestination, normaliseAddress, SUPPRESSION_REASONS, suppressDestination } from '../../shared/delivery/suppression.ts';
-import type { Engine } from '../../shared/delivery/engine.ts';
-import { isKnownTenant } from '../../shared/ledger/reads.ts';
+import { addressPrint, allowDestination, SUPPRESSION_REASONS, suppressDestination } from '../../shared/delivery/suppression.ts';
 import type { SuppressionRecord } from '../../shared/ledger/suppressions.ts';
 import { listSuppressions } from '../../shared/ledger/suppressions.ts';
 import type { Command, Input } from './command.ts';
+import { DESTINATION, DESTINATION_FILTER, destinationFilter, destinationOf, LISTED, moreThanListed, refuseUnknownTenant, short } from './destination-options.ts';
 import { dateTime } from './entry-lines.ts';
 import { actorOf, auditOf, withEngine } from './operator-engine.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import { table } from './table.ts';
 
-const LISTED = 200;
-
-const where = {
-  channel: { value: 'C', help: 'sms or email' },
-  address: { value: 'A', help: 'phone number with + and country code, or email address; kept as a keyed fingerprint only' },
-  tenant: { value: 'T', help: 'whose notifications it is about (default: default)' },
-};
 const why = {
   reason: { value: 'R', help: `one of ${SUPPRESSION_REASONS.join(', ')}` },
   actor: { value: 'A', help: 'who does it: a name or role, as the list will say (default: cli)' },
 };
 
-/** @throws UsageError where it is none. */
-export const channelOf = (text: string): Channel => {
-  if (text !== 'sms' && text !== 'email') throw new UsageError('--channel must be sms or email', '--channel');
-  return text;
-};
-
-/** @throws UsageError, which never repeats what was given: an error is no place for an address. */
-export const addressOf = (channel: Channel, text: string): string => {
-  const address = normaliseAddress(channel, text);
-  if (address === null) throw new UsageError(channel === 'sms' ? '--address must be a phone number with + and country code, e.g. +12025550101' : '--address must be an email address, e.g. ada@example.com', '--address');
-  return address;
-};
-
-const tenantOf = (input: Input): string => input.text('tenant') ?? 'default';
-
 const requestOf = (input: Input) => {
-  const channel = channelOf(input.required('channel'));
-  const address = addressOf(channel, input.required('address'));
+  const destination = destinationOf(input);
   const reason = input.required('reason');
   if (!SUPPRESSION_REASONS.includes(reason)) throw new UsageError(`--reason must be one of ${SUPPRESSION_REASONS.join(', ')}`, '--reason');
-  return { tenant: tenantOf(input), channel, address, reason, actor: actorOf(input), audit: auditOf(input) };
+  return { ...destination, reason, actor: actorOf(input), audit: auditOf(input) };
 };
-
-/** @throws Refusal where nobody has that tenant. */
-export const refuseUnknownTenant = async ({ db }: Engine, tenant: string): Promise<void> => {
-  if (tenant === 'default' || await isKnownTenant(db, tenant)) return;
-  throw new Refusal(`no tenant is called ${tenant}: it has neither an API key nor a notification`, { code: 'unknown_tenant', field: '--tenant', cure: 'see `npx tocsin key list` for the tenants there are' });
-};
-
-/** A fingerprint as people see it. */
-export const short = (print: Uint8Array): string => Buffer.from(print).toString('hex').slice(0, 12);
 
 export const suppressAddCommand: Command = {
   name: 'suppress add',
   summary: 'suppress a destination: nothing is submitted to it any more',
   args: [],
-  options: { ...where, ...why },
+  options: { ...DESTINATION, ...why },
   examples: [
     ['suppress add --channel sms --address +12025550101 --reason requested --actor oncall-03', 'the person asked for it'],
     ['suppress add --channel email --address ada@example.com --reason wrong_person --json', 'for programs'],
@@ -83,7 +49,7 @@ export const suppressRemoveCommand: Command = {
   name: 'suppress remove',
   summary: 'take a suppression back; the list keeps who did it, and why',
   args: [],
-  options: { ...where, ...why },
+  options: { ...DESTINATION, ...why },
   examples: [['suppress remove --channel sms --address +12025550101 --reason mistake --actor lead', 'it may be used again, by whatever sender']],
   run: async (input, io) => {
     const request = requestOf(input);
@@ -115,27 +81,20 @@ export const suppressListCommand: Command = {
   name: 'suppress list',
   summary: 'list what is suppressed, by fingerprint; no address is kept in clear',
   args: [],
-  options: { ...where, tenant: { value: 'T', help: 'only those of that tenant (default: of all)' }, removed: { help: 'those that were taken back too' } },
+  options: { ...DESTINATION_FILTER, removed: { help: 'those that were taken back too' } },
   examples: [
     ['suppress list', 'the newest first'],
     ['suppress list --channel sms --address +12025550101 --removed', 'all that was ever said of one number'],
   ],
   run: async (input, io) => {
-    const asked = input.text('channel');
-    const channel = asked === undefined ? undefined : channelOf(asked);
-    const text = input.text('address');
-    if (text !== undefined && channel === undefined) throw new UsageError('--address needs --channel', '--channel');
-    const address = text === undefined || channel === undefined ? undefined : addressOf(channel, text);
-    const rows = await withEngine(io, (engine) => listSuppressions(engine.db, {
-      tenant: input.text('tenant'), channel, removed: input.flag('removed'), limit: LISTED + 1,
-      addressPrint: address === undefined || channel === undefined ? undefined : addressPrint(engine.ring, channel, address),
-    }));
+    const filter = destinationFilter(input);
+    const rows = await withEngine(io, (engine) => listSuppressions(engine.db, { ...filter(engine), removed: input.flag('removed') }));
     const listed = rows.slice(0, LISTED);
     if (input.json) io.out.write(`${JSON.stringify({ suppressions: listed.map(shown), more: rows.length > LISTED })}\n`);
     else if (rows.length === 0) io.out.write('Nothing is suppressed.\n');
     else {
       const head = ['tenant', 'channel', 'destination', 'sender', 'reason', 'source', 'since', 'actor', 'evidence', ...(input.flag('removed') ? ['taken back'] : [])];
-      io.out.write(`${table(head, listed.map((row) => lineOf(row, input.flag('removed'))))}\n${rows.length > LISTED ? `Only the newest ${LISTED}; narrow it down with --channel and --address.\n` : ''}`);
+      io.out.write(`${table(head, listed.map((row) => lineOf(row, input.flag('removed'))))}\n${moreThanListed(rows.length)}`);
     }
     return 0;
   },
