@@ -7,11 +7,10 @@ import { openQueueBackend } from '../../shared/queue/queue-backend.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import { ask, aTicket, createRig, postJson } from '../intake/rig.ts';
 import type { Answer, Rig } from '../intake/rig.ts';
-import { loginForm, makeOperator, signIn } from '../support/sign-in.ts';
+import { keepSessions, loginForm, makeOperator, signIn } from '../support/sign-in.ts';
 import type { Signed } from '../support/sign-in.ts';
 
 const ROLES = ['viewer', 'operator', 'admin'] as const;
-type Role = (typeof ROLES)[number];
 interface Row {
   route: string;
   /** To each role that brings what its form brings. */
@@ -45,7 +44,6 @@ let queue: QueueBackend;
 let dashboard: RunningDashboard;
 let eventId: string;
 let settings: DashboardSettings;
-const signed = new Map<Role, Signed>();
 beforeAll(async () => {
   rig = await createRig(async (url) => url, 10_000);
   await migrateQueueSchema(rig.database.url, 'tocsin_app');
@@ -63,13 +61,7 @@ afterAll(async () => {
   await rig.close();
 });
 
-const session = async (role: Role): Promise<Signed> => {
-  const open = signed.get(role);
-  if (open && (await ask(`${dashboard.url}/account`, { headers: { Cookie: open.cookie } })).status === 200) return open;
-  const fresh = await signIn(dashboard.url, role);
-  signed.set(role, fresh);
-  return fresh;
-};
+const session = keepSessions(() => dashboard.url);
 const send = ({ route, body, board }: Row, headers: Record<string, string>, token?: string): Promise<Answer> => {
   const [method, path] = route.split(' ') as [string, string];
   const filled = path.replace(':event_id', eventId).replace(':queueName', 'sms-dead-letter').replace(':jobId', 'dead-letter-1-s0').replace(':queueStatus', 'failed').replace(':schedulerId', 'tick');

@@ -5,8 +5,7 @@ import type { Role } from '../../services/dashboard/board-rules.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { openQueueBackend } from '../../shared/queue/queue-backend.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
-import { makeOperator, signIn } from '../support/sign-in.ts';
-import type { Signed } from '../support/sign-in.ts';
+import { keepSessions, makeOperator } from '../support/sign-in.ts';
 import { ask, aTicket, createRig, postJson } from '../intake/rig.ts';
 import type { Rig } from '../intake/rig.ts';
 
@@ -58,7 +57,6 @@ let rig: Rig;
 let queue: QueueBackend;
 let eventId: string;
 let dashboard: RunningDashboard;
-const signed = new Map<Role, Signed>();
 
 const settings = (): DashboardSettings => ({ engine: rig.engine, queue, log: rig.log, config: { host: '127.0.0.1', port: 0, operator: { user: 'first', password: 'not-used-here' } } });
 
@@ -76,14 +74,7 @@ afterAll(async () => {
   await rig.close();
 });
 
-/** The session of that role; another one where the last was ended. */
-const session = async (role: Role): Promise<Signed> => {
-  const open = signed.get(role);
-  if (open && (await ask(`${dashboard.url}/account`, { headers: { Cookie: open.cookie } })).status === 200) return open;
-  const fresh = await signIn(dashboard.url, role);
-  signed.set(role, fresh);
-  return fresh;
-};
+const session = keepSessions(() => dashboard.url);
 
 const call = async (role: Role, how: { method: string; path: string; headers?: Record<string, string>; body?: string | undefined; login?: boolean }) => {
   const { method, path, headers = {}, body, login = true } = how;

@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
 import { inputFor } from '../../shared/delivery/decide-and-append.ts';
@@ -7,10 +6,10 @@ import { addressPrint } from '../../shared/delivery/suppression.ts';
 import { decide } from '../../shared/domain/decide.ts';
 import { appendGroup } from '../../shared/ledger/append-group.ts';
 import { insertWithdrawal, listWithdrawals, restoreConsents } from '../../shared/ledger/consents.ts';
-import type { Database } from '../../shared/ledger/database.ts';
 import type { Append } from '../../shared/ledger/rows.ts';
 import { toAppend } from '../../shared/ledger/rows.ts';
 import { throttledOf } from '../../shared/ledger/throttles.ts';
+import { openSecondConnections } from './second-connections.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { createTestEngine, urgentRequest } from '../support/test-engine.ts';
@@ -18,25 +17,17 @@ import { barringPolicies } from './barring-conformance.ts';
 
 let database: TestDatabase;
 let engine: Engine & { close: () => Promise<void> };
-const clients: pg.Client[] = [];
+const { transaction, untilOneWaits, end } = openSecondConnections(() => database.url);
 beforeAll(async () => {
   database = await createTestDatabase();
   engine = await createTestEngine({ url: database.url, poolSize: 8, policies: barringPolicies() });
 });
-afterEach(async () => { await Promise.all(clients.splice(0).map((client) => client.end())); });
+afterEach(end);
 afterAll(async () => {
   await engine.close();
   await database.drop();
 });
 
-/** A connection of its own, with a transaction open on it. */
-const transaction = async (): Promise<{ client: pg.Client; db: Database }> => {
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  clients.push(client);
-  await client.query('BEGIN');
-  return { client, db: { query: async (statement: { name: string; text: string }, values: unknown[]) => (await client.query({ ...statement, values })).rows } as unknown as Database };
-};
 let people = 0;
 interface Person { eventId: string; number: string }
 const acceptOne = async (purpose: string, number?: string): Promise<Person> => {
@@ -55,14 +46,6 @@ const start = async ({ eventId }: Person): Promise<Append> => {
 };
 const where = (number: string) => ({ tenant: 'default', channel: 'sms' as const, addressPrint: addressPrint(engine.ring, 'sms', number) });
 const withdrawal = (number: string) => ({ ...where(number), basis: '', reason: 'requested', at: Date.now(), actor: 'test' });
-/** Resolves once a statement of this database waits for a lock; looked at as the owner. */
-const untilOneWaits = async (): Promise<void> => {
-  const { client } = await transaction();
-  await client.query('COMMIT');
-  const waits = async (): Promise<boolean> => (await client.query("SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")).rows.length > 0;
-  while (!(await waits())) await new Promise((resolve) => { setImmediate(resolve); });
-};
-
 describe('a submission and a consent that is taken back, on two connections', () => {
   test('does not start where that was committed while its append waited with an older snapshot', async () => {
     const person = await acceptOne('game-support-urgent');

@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
 import { inputFor } from '../../shared/delivery/decide-and-append.ts';
@@ -7,35 +6,27 @@ import { addressPrint, suppressDestination } from '../../shared/delivery/suppres
 import type { Command } from '../../shared/domain/decide.ts';
 import { decide } from '../../shared/domain/decide.ts';
 import { appendGroup } from '../../shared/ledger/append-group.ts';
-import type { Database } from '../../shared/ledger/database.ts';
 import type { Append } from '../../shared/ledger/rows.ts';
 import { toAppend } from '../../shared/ledger/rows.ts';
 import { insertSuppression, listSuppressions, removeSuppressions } from '../../shared/ledger/suppressions.ts';
+import { openSecondConnections } from './second-connections.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { createTestEngine, urgentRequest } from '../support/test-engine.ts';
 
 let database: TestDatabase;
 let engine: Engine & { close: () => Promise<void> };
-const clients: pg.Client[] = [];
+const { transaction, untilOneWaits, end } = openSecondConnections(() => database.url);
 beforeAll(async () => {
   database = await createTestDatabase();
   engine = await createTestEngine({ url: database.url, poolSize: 8 });
 });
-afterEach(async () => { await Promise.all(clients.splice(0).map((client) => client.end())); });
+afterEach(end);
 afterAll(async () => {
   await engine.close();
   await database.drop();
 });
 
-/** A connection of its own, with a transaction open on it. */
-const transaction = async (): Promise<{ client: pg.Client; db: Database }> => {
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  clients.push(client);
-  await client.query('BEGIN');
-  return { client, db: { query: async (statement: { name: string; text: string }, values: unknown[]) => (await client.query({ ...statement, values })).rows } as unknown as Database };
-};
 let people = 0;
 interface Person { eventId: string; number: string }
 const acceptOne = async (number?: string): Promise<Person> => {
@@ -59,14 +50,6 @@ const ofNumber = (number: string) => ({
   tenant: 'default', channel: 'sms' as const, addressPrint: addressPrint(engine.ring, 'sms', number), senderPrint: null, reason: 'requested', source: 'hand' as const, at: Date.now(), actor: 'test',
 });
 const ask = (text: string, values: unknown[] = []) => engine.db.pool.query(text, values).then((result) => result.rows);
-/** Resolves once a statement of this database waits for a lock; looked at as the owner, since the application sees no one else's. */
-const untilOneWaits = async (): Promise<void> => {
-  const { client } = await transaction();
-  await client.query('COMMIT');
-  const waits = async (): Promise<boolean> => (await client.query("SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")).rows.length > 0;
-  while (!(await waits())) await new Promise((resolve) => { setImmediate(resolve); });
-};
-
 describe('a submission and a suppression of its destination, on two connections', () => {
   test('does not start where the suppression was committed while its append waited with an older snapshot', async () => {
     const person = await acceptOne();

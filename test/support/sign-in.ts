@@ -46,6 +46,22 @@ export const signIn = async (url: string, user: string, password = 'correct:hors
   return signedWith(url, sessionCookie(response));
 };
 
+/** The session of each operator of the dashboard at `url`; another one where the last was ended. */
+export const keepSessions = (url: () => string): ((user: string) => Promise<Signed>) => {
+  const kept = new Map<string, Signed>();
+  return async (user) => {
+    const open = kept.get(user);
+    if (open) {
+      const account = await fetch(`${url()}/account`, { redirect: 'manual', headers: { Cookie: open.cookie } });
+      await account.text();
+      if (account.status === 200) return open;
+    }
+    const fresh = await signIn(url(), user);
+    kept.set(user, fresh);
+    return fresh;
+  };
+};
+
 /** Opens a page of the dashboard in a browser, through the login page. */
 export const signInWith = async (page: Page, url: string, { username, password }: { username: string; password: string }): Promise<void> => {
   await page.goto(url);
