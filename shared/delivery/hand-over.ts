@@ -37,7 +37,7 @@ export const createHandOver = (onGivenUp: () => void = () => undefined): HandOve
   const take = (attempt: EnqueuedAttempt, perform: PerformHere): void => {
     const id = rowId(attempt);
     held.set(id, attempt.attemptKey);
-    perform(attempt).catch(() => false).then((isDone) => {
+    void perform(attempt).catch(() => false).then((isDone) => {
       held.delete(id);
       if (!isDone) onGivenUp();
       else if (performed.size < MOST_REMEMBERED) performed.add(id);
