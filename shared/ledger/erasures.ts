@@ -93,12 +93,13 @@ const valuesOf = ({ all, recipients, players }: ErasureBatch, now: number): unkn
 export const countErasable = async (db: Database, batch: ErasureBatch, now: number): Promise<ErasedCounts> => (await db.query<ErasedCounts & Record<string, number>>(COUNT, valuesOf(batch, now)))[0] as ErasedCounts;
 
 const ERASE: Statement = {
-  name: 'tocsin_erase_v1',
+  name: 'tocsin_erase_v2',
   text: `WITH
 parts AS (UPDATE sealed_payload SET key_id = NULL, box = NULL, destroyed_at = $4::timestamptz WHERE event_id = ANY($1::text[]) AND box IS NOT NULL),
 observations AS (UPDATE observation_raw SET key_id = NULL, box = NULL, destroyed_at = $4::timestamptz WHERE event_id = ANY($1::text[]) AND box IS NOT NULL),
 reasons AS (UPDATE dead_letter_request q SET key_id = NULL, box = NULL FROM dead_letter d WHERE d.id = q.dead_letter_id AND d.event_id = ANY($1::text[]) AND q.box IS NOT NULL),
 links AS (UPDATE report_link SET expires_at = $4::timestamptz, code_hash = NULL, code_until = NULL WHERE event_id = ANY($2::text[]) AND expires_at > $4::timestamptz),
+counted AS (DELETE FROM throttled_start t USING unnest($2::text[]) AS r(event_id) WHERE t.attempt_key > r.event_id || '.' AND t.attempt_key < r.event_id || '/'),
 tickets AS (UPDATE ticket SET key_id = NULL, box = NULL, erased_at = $4::timestamptz WHERE event_id = ANY($3::text[]) AND box IS NOT NULL)
 UPDATE recipient SET key_id = NULL, box = NULL, erased_at = coalesce(erased_at, $4::timestamptz), reference_print = NULL, sms_print = NULL, email_print = NULL
  WHERE event_id = ANY($2::text[]) AND (reference_print IS NOT NULL OR box IS NOT NULL)`,

@@ -73,7 +73,12 @@ const SUMMARIZE: Statement = { name: 'tocsin_summarize_events_v1', text: 'SELECT
 /** To be done before a removal of several steps: what was written lately is then found as quickly as the rest. */
 export const summarizeEvents = async (db: Pick<Database, 'query'>): Promise<void> => { await db.query(SUMMARIZE, []); };
 
-const REMOVE: Statement = { name: 'tocsin_remove_retained_v1', text: 'SELECT tocsin_remove_retained($1::text[], $2::timestamptz, $3, $4, $5)::text AS tombstone' };
+// What was counted for a throttle names the attempt and nothing names it: it goes in the same statement.
+const REMOVE: Statement = {
+  name: 'tocsin_remove_retained_v2',
+  text: `WITH counted AS (DELETE FROM throttled_start t USING unnest($1::text[]) AS r(event_id) WHERE t.attempt_key > r.event_id || '.' AND t.attempt_key < r.event_id || '/')
+SELECT tocsin_remove_retained($1::text[], $2::timestamptz, $3, $4, $5)::text AS tombstone`,
+};
 
 /**
  * Removes what a tombstone names, by the owner's function, which looks again. @throws where any of it may not go, or is not what it says.

@@ -84,6 +84,7 @@ const leftOf = (eventId: string, by: Engine = engine) => rows(`
   UNION ALL SELECT 'ticket' FROM ticket WHERE event_id = $1 AND box IS NOT NULL
   UNION ALL SELECT 'addresses' FROM recipient WHERE event_id = $1 AND box IS NOT NULL
   UNION ALL SELECT 'prints' FROM recipient WHERE event_id = $1 AND (reference_print IS NOT NULL OR sms_print IS NOT NULL OR email_print IS NOT NULL)
+  UNION ALL SELECT 'throttle' FROM throttled_start WHERE attempt_key LIKE $1 || '.%'
   UNION ALL SELECT 'request' FROM dead_letter d JOIN dead_letter_request q ON q.dead_letter_id = d.id WHERE d.event_id = $1 AND q.box IS NOT NULL ORDER BY 1`, [eventId], by).then((found) => found.map((row) => row.what as string));
 const provenance = { actor: 'test', requestId: 'r' };
 
@@ -104,6 +105,7 @@ describe('tocsin erase', () => {
   test.each([['ref', (who: Person) => who.ref], ['number', (who: Person) => `${who.sms.slice(0, 2)} ${who.sms.slice(2, 5)} ${who.sms.slice(5)}`], ['email', (who: Person) => who.email.toUpperCase()]] as const)('finds a recipient by %s, leaves nothing that tells who it was, and others alone', async (_, name) => {
     const [who, other] = [person(), person()];
     const [mine, theirs] = [await accept(who), await accept(other)];
+    await rows(`INSERT INTO throttled_start SELECT attempt_key, 'default', 'sms', 'p', '\\x00', $2 FROM attempt WHERE event_id = $1`, [mine, new Date(engine.now())]);
     await Promise.all([take(mine), closeNotification(engine, { tenant: null, eventId: theirs, reason: 'because she called', actor: 'test', requestId: 'r' })]);
     const kept = await leftOf(theirs);
     const done = await erase([name(who), '--reason', 'requested', '--yes', '--actor', 'privacy']);

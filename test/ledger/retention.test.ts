@@ -52,7 +52,7 @@ const sweepAll = async (): Promise<void> => { while ((await rows('SELECT 1 FROM 
 const checkpoints = (): string => join(folder, 'checkpoints.jsonl');
 const env = (url = database.url) => ({ DATABASE_URL: url, TOCSIN_KEYS: KEYS, TOCSIN_DATA_DIR: folder, CHECKPOINT_FILE: checkpoints() });
 const keys = publicKeysOf(parseKeyRing(KEYS), CHECKPOINT_PURPOSE);
-const TABLES = ['notification', 'notification_state', 'ledger_entry', 'attempt', 'recipient', 'sealed_payload', 'ticket', 'observation_raw', 'dead_letter', 'report_link', 'lost_race', 'outbox'];
+const TABLES = ['notification', 'notification_state', 'ledger_entry', 'attempt', 'recipient', 'sealed_payload', 'ticket', 'observation_raw', 'dead_letter', 'report_link', 'lost_race', 'outbox', 'alert', 'payload_shown'];
 const countOf = async (ids: readonly string[]): Promise<Record<string, number>> => {
   const counts = await Promise.all(TABLES.map(async (table) => [table, (await rows(`SELECT count(*)::int AS n FROM ${table} WHERE event_id = ANY($1)`, [ids]))[0].n] as const));
   return Object.fromEntries(counts.filter(([, n]) => n > 0));
@@ -68,6 +68,10 @@ const surround = (eventId: string): Promise<unknown> => withClient(database.url,
   const { rows: [letter] } = await client.query(`INSERT INTO dead_letter (attempt_key, event_id, channel, reason, created_at, resolved_at, resolution) VALUES ($3, $1, 'sms', 'x', $2, $2, 'closed') RETURNING id`, [eventId, new Date(now), `${eventId}.sms.1`]);
   await client.query(`INSERT INTO dead_letter_request (dead_letter_id, action, actor, reason, requested_at, handled_at, result) VALUES ($1, 'retry', 'a', 'checked', $2, $2, 'closed')`, [letter.id, new Date(now)]);
   await client.query(`INSERT INTO lost_race (event_id, at, actor, request_id, decided_on, found) VALUES ($1, $2, 'a', 'r', 1, 2)`, [eventId, new Date(now)]);
+  await client.query(`INSERT INTO payload_shown (event_id, at, actor, means, reason) VALUES ($1, $2, 'a', 'replay-render', 'checked')`, [eventId, new Date(now)]);
+  const { rows: [alert] } = await client.query(`INSERT INTO alert (dedup_key, kind, purpose, event_id, facts, raised_at, seen_at, ended_at) VALUES ($1, 'at_risk', 'p', $1, '{}', $2, $2, $2) RETURNING id`, [eventId, new Date(now)]);
+  await client.query(`INSERT INTO alert_post (alert_id, receiver) VALUES ($1, 'webhook')`, [alert.id]);
+  await client.query(`INSERT INTO throttled_start VALUES ($1, 'default', 'sms', 'p', $2, $3)`, [`${eventId}.sms.1`, print, new Date(now)]);
   await client.query(`INSERT INTO suppression (tenant, channel, address_print, sender_print, reason, source, at, actor, event_id) VALUES ('default', 'sms', $3, '', 'stop', 'stop', $2, 'a', $1)`, [eventId, new Date(now), print]);
 });
 
@@ -94,6 +98,12 @@ afterAll(async () => {
 });
 
 describe('what is past its retention', () => {
+  test('is looked for in every table that names a notification', async () => {
+    const naming = await rows("SELECT DISTINCT conrelid::regclass::text AS name FROM pg_constraint WHERE contype = 'f' AND confrelid = 'notification'::regclass AND conparentid = 0 ORDER BY 1");
+    // A suppression goes on to hold, without what it rested on.
+    expect(naming.map(({ name }) => name as string).filter((name) => name !== 'suppression' && !TABLES.includes(name))).toEqual([]);
+  });
+
   test('is found by month and purpose, and waits as long as anything of it is still due', async () => {
     now = Date.UTC(2024, 4, 5);
     const found = await findRetained(engine);
@@ -119,6 +129,7 @@ describe('what is past its retention', () => {
     expect([await countOf(events.march), await countOf(events.april)]).toEqual([{}, kept]);
     expect(await rows('SELECT event_id, removed_at FROM suppression')).toEqual([{ event_id: null, removed_at: null }]);
     expect(await rows('SELECT count(*)::int AS n FROM report_access')).toEqual([{ n: 1 }]);
+    expect(await rows('SELECT 1 FROM throttled_start UNION ALL SELECT 1 FROM alert_post')).toEqual([]);
   });
 
   test('gives back the room of its month, and is not looked for again', async () => {
