@@ -1,11 +1,11 @@
-import { CONSENT_REASONS, isBasis, withdrawConsent } from '../../shared/delivery/consent.ts';
+import { CONSENT_REASONS, giveConsentAgain, isBasis, withdrawConsent } from '../../shared/delivery/consent.ts';
 import { addressPrint } from '../../shared/delivery/suppression.ts';
 import type { WithdrawalRecord } from '../../shared/ledger/consents.ts';
-import { listWithdrawals, restoreConsents } from '../../shared/ledger/consents.ts';
+import { listWithdrawals } from '../../shared/ledger/consents.ts';
 import type { Command, Input } from './command.ts';
 import { DESTINATION, DESTINATION_FILTER, destinationFilter, destinationOf, LISTED, moreThanListed, refuseUnknownTenant, short } from './destination-options.ts';
 import { dateTime } from './entry-lines.ts';
-import { actorOf, withEngine } from './operator-engine.ts';
+import { actorOf, auditOf, withEngine } from './operator-engine.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import { table } from './table.ts';
 
@@ -21,7 +21,7 @@ const requestOf = (input: Input) => {
   const [reason, basis] = [input.required('reason'), input.text('basis') ?? null];
   if (!CONSENT_REASONS.includes(reason)) throw new UsageError(`--reason must be one of ${CONSENT_REASONS.join(', ')}`, '--reason');
   if (basis !== null && !isBasis(basis)) throw new UsageError('--basis must be written as in a policy: lower case with underscores, e.g. on_call_duty', '--basis');
-  return { ...destination, basis, reason, actor: actorOf(input) };
+  return { ...destination, basis, reason, actor: actorOf(input), audit: auditOf(input) };
 };
 
 const basisWords = (basis: string | null): string => (basis === null || basis === '' ? 'every basis' : basis);
@@ -60,9 +60,7 @@ export const consentRestoreCommand: Command = {
   run: async (input, io) => {
     const request = requestOf(input);
     const { restored, print } = await withEngine(io, async (engine) => {
-      const address = addressPrint(engine.ring, request.channel, request.address);
-      const { tenant, channel, basis, actor, reason } = request;
-      return { restored: await restoreConsents(engine.db, { tenant, channel, addressPrint: address, basis: basis ?? undefined }, { at: engine.now(), actor, reason }), print: short(address) };
+      return { restored: await giveConsentAgain(engine, request), print: short(addressPrint(engine.ring, request.channel, request.address)) };
     });
     if (restored === 0) throw new Refusal('no such consent of that destination was taken back', { code: 'not_found', field: '--address', cure: 'see `npx tocsin consent list`; channel, basis and tenant count too' });
     io.out.write(input.json ? `${JSON.stringify({ channel: request.channel, destination: print, tenant: request.tenant, basis: request.basis, restored })}\n`

@@ -105,7 +105,7 @@ export const suppressDestination = async (engine: Engine, { tenant, channel, add
 };
 
 /** A destination as the trail names it: by the beginning of its print, as lists show it. */
-const targetOf = (tenant: string, channel: Channel, print: Uint8Array): string => `${tenant}/${channel}/${Buffer.from(print).toString('hex').slice(0, 12)}`;
+export const targetOf = (tenant: string, channel: Channel, print: Uint8Array): string => `${tenant}/${channel}/${Buffer.from(print).toString('hex').slice(0, 12)}`;
 
 /** Takes back every suppression of a destination, whatever sender it is for; returns how many held. */
 export const allowDestination = async (engine: Engine, { tenant, channel, address, reason, actor, audit }: SuppressRequest & { audit: AuditActor }): Promise<number> => {

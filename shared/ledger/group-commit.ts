@@ -18,8 +18,8 @@ export interface GroupSettings<Item, Result> {
 export const PACE_MS = 5;
 
 /**
- * Groups what is asked for at the same time into one call: the next group leaves as soon as a lane is free, so that nothing
- * waits on a timer and load makes the groups larger by itself.
+ * Groups what is asked for at the same time into one call: the next group leaves as soon as a lane is free and its pace permits, so that
+ * load makes the groups larger by itself and nothing waits longer than one pace.
  */
 export const groupCalls = <Item, Result>(settings: GroupSettings<Item, Result>): ((item: Item) => Promise<Result>) => {
   let waiting: Waiting<Item, Result>[] = [];

@@ -43,6 +43,10 @@ describe('tocsin consent', () => {
     expect((await steps())[0]).toEqual(['started', null]);
     expect((await consent('list')).out).toBe('No consent was taken back.\n');
     expect((await consent('list', '--restored')).out).toMatch(/on_call_duty.*renewed/);
+    const { entries } = JSON.parse((await run(['audit', 'list', '--json'], { env: { DATABASE_URL: database.url, TOCSIN_KEYS: KEYS, TOCSIN_DATA_DIR: '/nonexistent' } })).out) as { entries: unknown[] };
+    expect(entries.slice(-3)).toMatchObject([
+      { action: 'consent.restore', result: 'done', reason: 'renewed' }, { action: 'consent.withdraw', result: 'unchanged' }, { action: 'consent.withdraw', actor: 'oncall-01', result: 'done', reason: 'duty_ended', target: expect.stringMatching(/^default\/sms\/[0-9a-f]{12}$/) },
+    ]);
   });
 
   it('withdraws every basis where none is named, for programs too', async () => {
