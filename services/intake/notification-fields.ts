@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Channel } from '../../shared/domain/words.ts';
+import { isTimeZone } from '../../shared/content/time-zones.ts';
 import { normaliseEmail, normalisePhone } from '../../shared/content/address.ts';
 import type { ConsentReference } from '../../shared/delivery/accept-notification.ts';
 import type { Cures } from './faults.ts';
@@ -24,14 +25,6 @@ const consentFromText = (text: string): ConsentReference | null => {
   const match = new RegExp(`^(sms|email):(${BASIS})$`).exec(text);
   // Where a caller names no record of its own, the request itself is the record.
   return match ? { channel: match[1] as Channel, basis: match[2] as string, reference: 'request' } : null;
-};
-
-const isTimeZone = (name: string): boolean => {
-  try {
-    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
-  } catch {
-    return false;
-  }
 };
 
 const consent = z.union([

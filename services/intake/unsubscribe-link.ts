@@ -2,7 +2,7 @@ import { givesUnsubscribe, oneClickOf, UNSUBSCRIBE_VARIABLE } from '../../shared
 import type { TemplateVersion } from '../../shared/content/template.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { unsubscribeToken } from '../../shared/delivery/unsubscribe.ts';
-import { findByIdempotencyKey } from '../../shared/ledger/accept-group.ts';
+import { refuseUnlessAccepted } from './accepted-before.ts';
 import type { Carrying } from './artifact-references.ts';
 import type { NotificationFields } from './notification-fields.ts';
 import type { Site } from './page.ts';
@@ -27,8 +27,8 @@ export const withUnsubscribeLink = async (engine: Engine, fields: NotificationFi
   const token = templates.length === 0 || email === null ? null : unsubscribeToken(engine, { tenant, email, madeAt: engine.now() });
   if (token === null) return carrying;
   if (!site.publicUrl.startsWith('https:')) {
-    if (!templates.some(needsLink) || await findByIdempotencyKey(engine.db, tenant, idempotencyKey)) return carrying;
-    throw notHttps();
+    if (templates.some(needsLink)) await refuseUnlessAccepted(engine, { tenant, idempotencyKey }, notHttps());
+    return carrying;
   }
   return { ...carrying, variables: (eventId) => ({ ...carrying.variables(eventId), [UNSUBSCRIBE_VARIABLE]: `${site.publicUrl}/unsubscribe/${token}` }) };
 };

@@ -1,5 +1,6 @@
 import type { Environment } from './environment.ts';
 import { ConfigurationError, readVariables } from './environment.ts';
+import { signingSecretsOf } from './lists.ts';
 
 /** Whom the coordinators tell. */
 export interface AlertConfig {
@@ -10,8 +11,6 @@ export interface AlertConfig {
   runbookUrl: string | null;
 }
 
-const LEAST_SECRET = 32;
-
 /** A name and password in an address would stand in logs and errors, and no call could be made with it. */
 const refuseCredentials = (name: string, text: string | undefined): string | null => {
   if (text === undefined) return null;
@@ -20,20 +19,12 @@ const refuseCredentials = (name: string, text: string | undefined): string | nul
   return text;
 };
 
-const secretsOf = (text: string | undefined): string[] => {
-  const secrets = (text ?? '').split(',').map((one) => one.trim()).filter((one) => one !== '');
-  if (secrets.length === 0) throw new ConfigurationError('ALERT_WEBHOOK_SECRET is not set, and ALERT_WEBHOOK_URL is: alerts are signed (see .env.example)');
-  const short = secrets.findIndex((secret) => secret.length < LEAST_SECRET);
-  if (short !== -1) throw new ConfigurationError(`ALERT_WEBHOOK_SECRET entry ${short + 1} must have at least ${LEAST_SECRET} characters`);
-  return secrets;
-};
-
 /** Reads whom the coordinators tell; each may be left out. @throws ConfigurationError, never with a secret. */
 export const readAlertConfig = (env: Environment): AlertConfig => {
   const read = readVariables(env, ['ALERTMANAGER_URL', 'ALERT_WEBHOOK_URL', 'ALERT_WEBHOOK_SECRET', 'ALERT_HEARTBEAT_URL', 'ALERT_RUNBOOK_URL']);
   const webhookUrl = refuseCredentials('ALERT_WEBHOOK_URL', read.ALERT_WEBHOOK_URL);
   return {
-    alertmanagerUrl: refuseCredentials('ALERTMANAGER_URL', read.ALERTMANAGER_URL), webhook: webhookUrl === null ? null : { url: webhookUrl, secrets: secretsOf(read.ALERT_WEBHOOK_SECRET) },
+    alertmanagerUrl: refuseCredentials('ALERTMANAGER_URL', read.ALERTMANAGER_URL), webhook: webhookUrl === null ? null : { url: webhookUrl, secrets: signingSecretsOf(read, 'ALERT_WEBHOOK_SECRET', 'ALERT_WEBHOOK_URL is: alerts are signed') },
     heartbeatUrl: refuseCredentials('ALERT_HEARTBEAT_URL', read.ALERT_HEARTBEAT_URL), runbookUrl: read.ALERT_RUNBOOK_URL?.replace(/\/+$/, '') ?? null,
   };
 };

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Environment } from './environment.ts';
 import { ConfigurationError, readVariables } from './environment.ts';
+import { listOf, signingSecretsOf } from './lists.ts';
 
 /** Which origin systems may be asked whether a notice is still needed, and how the questions are signed. */
 export interface PreconditionConfig {
@@ -14,7 +15,6 @@ export interface PreconditionConfig {
   allowLoopback: boolean;
 }
 
-const LEAST_SECRET = 32;
 const SHAPE = 'must be an https origin without a path, such as https://shop.example.com';
 
 /** Whether a host name or address is this machine's own. */
@@ -28,21 +28,11 @@ const urlOf = (text: string): URL | null => {
   }
 };
 
-const listOf = (text: string | undefined): string[] => (text ?? '').split(',').map((one) => one.trim()).filter((one) => one !== '');
-
 const originOf = (text: string, place: number, allowLoopback: boolean): string => {
   const url = urlOf(text);
   if (url === null || url.protocol !== 'https:' || (url.origin !== text && `${url.origin}/` !== text)) throw new ConfigurationError(`PRECONDITION_ORIGINS entry ${place} ${SHAPE} (see .env.example)`);
   if (isLoopbackHost(url.hostname) && !allowLoopback) throw new ConfigurationError(`PRECONDITION_ORIGINS entry ${place} is this machine: name a public host, or set PRECONDITION_LOOPBACK=1 in a sandbox (see .env.example)`);
   return url.origin;
-};
-
-const secretsOf = (text: string | undefined): string[] => {
-  const secrets = listOf(text);
-  if (secrets.length === 0) throw new ConfigurationError('PRECONDITION_SECRET is not set, and PRECONDITION_ORIGINS is: questions to an origin system are signed (see .env.example)');
-  const short = secrets.findIndex((secret) => secret.length < LEAST_SECRET);
-  if (short !== -1) throw new ConfigurationError(`PRECONDITION_SECRET entry ${short + 1} must have at least ${LEAST_SECRET} characters`);
-  return secrets;
 };
 
 const caOf = (path: string | undefined): string | null => {
@@ -69,7 +59,7 @@ export const readPreconditionConfig = (env: Environment): PreconditionConfig | n
   if (origins.length === 0) return null;
   if (read.PRECONDITION_LOOPBACK) refuseBesideRealProviders(env);
   return {
-    origins: origins.map((text, index) => originOf(text, index + 1, read.PRECONDITION_LOOPBACK)), secrets: secretsOf(read.PRECONDITION_SECRET),
+    origins: origins.map((text, index) => originOf(text, index + 1, read.PRECONDITION_LOOPBACK)), secrets: signingSecretsOf(read, 'PRECONDITION_SECRET', 'PRECONDITION_ORIGINS is: questions to an origin system are signed'),
     ca: caOf(read.PRECONDITION_CA), allowLoopback: read.PRECONDITION_LOOPBACK,
   };
 };

@@ -1,9 +1,9 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js';
 
-/** A number is read at intake and again each time its message is made, a moment later. None is kept for long: it is somebody's. */
+/** A number is read at intake and again each time its message is made, a moment later. The next one that is read after that lets all of them go. */
 const MOST_KNOWN = 500;
 const KNOWN_FOR_MS = 10_000;
-const known = new Map<string, string | null>();
+const known = new Map<string, string>();
 let knownSince = 0;
 
 const parsePhone = (text: string): string | null => {
@@ -23,8 +23,10 @@ export const normalisePhone = (text: string): string | null => {
     known.clear();
     knownSince = now;
   }
-  const found = known.get(text) ?? parsePhone(text);
-  known.set(text, found);
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  const found = parsePhone(text);
+  if (found !== null) known.set(text, found);
   return found;
 };
 

@@ -1,21 +1,23 @@
 import type { OffsetAt } from '../domain/quiet-hours.ts';
 
+/** By the name in lower case: a runtime knows some hundred zones, and each in any spelling. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 const formatOf = (timeZone: string): Intl.DateTimeFormat => {
-  const known = formats.get(timeZone);
+  const key = timeZone.toLowerCase();
+  const known = formats.get(key);
   if (known) return known;
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone, calendar: 'gregory', numberingSystem: 'latn', hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric',
   });
-  formats.set(timeZone, format);
+  formats.set(key, format);
   return format;
 };
 
 /** Whether the runtime knows a time zone by this name (IANA). */
 export const isTimeZone = (name: string): boolean => {
   try {
-    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+    return Boolean(formatOf(name));
   } catch {
     return false;
   }

@@ -1,6 +1,7 @@
 import type { ErasedPerson, PayloadPart } from './words.ts';
 import type { NotificationState } from './state.ts';
 import { close } from './lifecycle.ts';
+import { canPause } from './pause.ts';
 import type { Work } from './work.ts';
 
 /** Whom to erase and why (a code); `close`: also where it may still be sent, which is closed by it. */
@@ -12,10 +13,6 @@ const PARTS: Readonly<Record<ErasedPerson, readonly PayloadPart[]>> = {
   player: ['secrets', 'variables', 'precondition'],
 };
 
-/** Whether something may still be sent, which has to be closed before its payload can go. */
-export const isInTheWay = (state: NotificationState): boolean =>
-  state.version > 0 && state.settledAt === null && state.closed === null && state.rejected === null;
-
 /** What is left to destroy. Where the acceptance named no parts, nobody knows which there are: all are named. */
 const partsLeft = (state: NotificationState, of: ErasedPerson): PayloadPart[] => PARTS[of].filter((part) =>
   (state.payload ? state.payload.parts.includes(part) && state.payload.destroyed[part] === undefined : state.erased?.[of] === undefined));
@@ -25,8 +22,10 @@ const partsLeft = (state: NotificationState, of: ErasedPerson): PayloadPart[] =>
  * destroyed as long as a submission is possible: the workflow is closed first, or left alone.
  */
 export const erase = (work: Work, { of, reason, close: closing }: Erasure): void => {
-  if (work.state.version === 0 || (isInTheWay(work.state) && !closing)) return;
-  if (isInTheWay(work.state)) close(work, 'erased');
+  // Something may still be sent, which has to be closed before its payload can go.
+  const isInTheWay = canPause(work.state);
+  if (work.state.version === 0 || (isInTheWay && !closing)) return;
+  if (isInTheWay) close(work, 'erased');
   const parts = partsLeft(work.state, of);
   if (parts.length === 0 && work.state.erased?.[of] !== undefined) return;
   work.emit({ kind: 'PayloadDestroyed', details: { parts, erasure: { of, reason } } });

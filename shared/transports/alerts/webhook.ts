@@ -1,5 +1,6 @@
-import { createHash, createHmac, createSecretKey } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { NEXT_ACTIONS } from '../../domain/next-action.ts';
+import { signatureOver, signingSecrets } from '../origin/signature.ts';
 import type { AlertNotice, AlertReceiver } from './receiver.ts';
 import { postJson, summaryOf } from './receiver.ts';
 
@@ -23,12 +24,11 @@ const signedText = ({ host, target, body, at }: { host: string; target: string; 
  */
 export const createWebhook = ({ url, secrets }: { url: string; secrets: readonly string[] }): AlertReceiver => {
   const { host, pathname, search, href } = new URL(url);
-  const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret, 'utf8')));
+  const keys = signingSecrets(secrets);
   const tell = async (notice: AlertNotice, now: number): Promise<boolean> => {
     const body = bodyOf(notice, now);
     const text = signedText({ host, target: `${pathname}${search}`, body, at: now });
-    const signature = [`t=${Math.floor(now / 1_000)}`, ...keys.map((key) => `v1=${createHmac('sha256', key).update(text).digest('hex')}`)].join(',');
-    const status = await postJson(href, body, { 'Tocsin-Signature': signature, 'Tocsin-Dedup-Key': notice.dedupKey });
+    const status = await postJson(href, body, { 'Tocsin-Signature': signatureOver(keys, text, now), 'Tocsin-Dedup-Key': notice.dedupKey });
     return status !== null && status >= 200 && status < 300;
   };
   return {

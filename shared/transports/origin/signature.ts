@@ -11,6 +11,9 @@ export const signingSecrets = (secrets: readonly string[]): KeyObject[] => secre
 const signedText = ({ eventId, host, method, target, body, at }: Signed): string =>
   ['tocsin-precondition-1', String(Math.floor(at / 1000)), eventId, method, host, target, createHash('sha256').update(body).digest('hex')].join('\n');
 
-/** The header `Tocsin-Signature`: the instant in seconds, and one HMAC-SHA-256 in hex for each secret, the newest first. */
-export const signatureHeader = (keys: readonly KeyObject[], signed: Signed): string =>
-  [`t=${Math.floor(signed.at / 1000)}`, ...keys.map((key) => `v1=${createHmac('sha256', key).update(signedText(signed)).digest('hex')}`)].join(',');
+/** The header `Tocsin-Signature` over a text of ours: the instant in seconds, and one HMAC-SHA-256 in hex for each secret, the newest first. */
+export const signatureOver = (keys: readonly KeyObject[], text: string, at: number): string =>
+  [`t=${Math.floor(at / 1000)}`, ...keys.map((key) => `v1=${createHmac('sha256', key).update(text).digest('hex')}`)].join(',');
+
+/** The header of a question to an origin system. */
+export const signatureHeader = (keys: readonly KeyObject[], signed: Signed): string => signatureOver(keys, signedText(signed), signed.at);
