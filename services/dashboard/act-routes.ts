@@ -34,7 +34,7 @@ export const addActs = (app: Express, engine: Engine, sendMissing: (response: Re
     const may = token !== null && mayAct(role, { kind: 'retry_all', queue: '' });
     response.type('html').send(actPage({ eventId, status: publicStatus(state), paused: state.paused !== null, closed: state.closed !== null, may, token, ...told }));
   };
-  app.get('/notifications/:event_id/act', (request, response) => show(request, response.set('Cache-Control', 'no-store'), { done: DONE[request.query['done'] as Act] }));
+  app.get('/notifications/:event_id/act', (request, response) => show(request, response.set('Cache-Control', 'no-store'), { done: ACTS.filter((act) => act === request.query['done']).map((act) => DONE[act])[0] }));
   for (const act of ACTS) {
     app.post(`/notifications/:event_id/${act}`, async (request, response) => {
       response.set('Cache-Control', 'no-store');

@@ -9,7 +9,7 @@ const nameOf = ({ action, attempt }: Permitted): string => `${action}${attempt =
 const HOW: Record<Permitted['action'], (eventId: string) => string> = {
   close: (eventId) => `<code>npx tocsin close ${eventId} --reason taken</code>`,
   pause: (eventId) => `<code>npx tocsin pause ${eventId} --reason maintenance</code>`,
-  resume: (eventId) => `<code>npx tocsin resume ${eventId} --reason resolved</code>`,
+  resume: (eventId) => `<code>npx tocsin resume ${eventId} --reason done</code>`,
   retry: () => 'its dead letter in the <a href="/queues">queues</a>, after a reason was stated',
 };
 
