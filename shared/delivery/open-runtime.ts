@@ -132,6 +132,7 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
         await relay.close();
         await queue.close();
         await db.close();
+        log.info({ event: EVENTS.stopped, pid: process.pid });
       },
     };
   } catch (error) {
