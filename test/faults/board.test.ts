@@ -12,7 +12,7 @@ import type { Signed } from '../support/sign-in.ts';
 import { shippedPolicies, silentLog } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
-import { within } from './support.ts';
+import { faultsOf, within } from './support.ts';
 
 /** The SMS alone, tried once: where the provider cannot be reached it is a dead letter at once. */
 const smsOnce = (): Policy[] => shippedPolicies().map((policy) => ({ ...policy, steps: policy.steps.slice(0, 1).map((step) => ({ ...step, transportRetry: { ...step.transportRetry, maxSubmissions: 1 } })) }));
@@ -42,17 +42,15 @@ describeOnBackends('the board', (backend) => {
   const until = (holds: () => Promise<boolean>): Promise<void> => within((async () => { while (!(await holds())) await world.coordinator.attendDeadLetters(); })());
   const idOf = async (eventId: string): Promise<string> => String((await world.ask('SELECT id FROM dead_letter WHERE event_id = $1', [eventId]))[0]?.['id']);
   const onBoard = async (): Promise<number> => (await world.queue.counts())[QUEUE].failed;
-  /** So many dead letters of one outage, the oldest first. */
+  /** So many dead letters, the oldest first: the provider wants none of them now, and takes them later. */
   const die = async (count: number): Promise<string[]> => {
-    await world.sandbox.setOutage('sms', 'closed', 3_600_000);
     const before = await onBoard();
     const events: string[] = [];
     for (let one = 0; one < count; one += 1) {
-      events.push(await world.accept('01'));
+      events.push(await faultsOf(world).send({ sms: [{ submit: 'throttle' }, { submit: 'accept' }, { status: 'delivered' }] }));
       await until(async () => (await idOf(events.at(-1) as string)) !== 'undefined');
     }
     await until(async () => await onBoard() === before + count);
-    await world.sandbox.setOutage('sms', 'off');
     return events;
   };
   const call = (who: Signed, method: string, path: string, reason = ''): Promise<Answer> =>
