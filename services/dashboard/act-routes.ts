@@ -7,7 +7,6 @@ import { parseAttemptKey } from '../../shared/domain/words.ts';
 import type { Permitted } from '../../shared/domain/permitted.ts';
 import { permittedActions, REFUSALS } from '../../shared/domain/permitted.ts';
 import type { RetryRefusal } from '../../shared/domain/retry.ts';
-import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { mayChange } from './board-rules.ts';
 import { callerOf } from './caller.ts';
 import { seenIn } from './actions-section.ts';
@@ -78,7 +77,7 @@ export const addActs = (app: Express, engine: Engine, sendMissing: (response: Re
     const again = (status: 409 | 422, problem: string, now: ShownNotification): void => {
       response.status(status).type('html').send(notificationPage(now, { looker: caller, still: true, problem: { ...form, problem, given: typeof given === 'string' ? given : '', inField: status === 422 } }));
     };
-    const done = (): void => response.redirect(303, `/notifications/${escapeHtml(eventId)}?told=${kind}`);
+    const done = (): void => response.redirect(303, `/notifications/${eventId}?told=${kind}`);
     if (isRepeated(found, form)) return done();
     const stale = staleness(found, form);
     if (stale !== null) return again(409, stale, found);

@@ -10,6 +10,8 @@ import type { Look } from '../support/browser.ts';
 import { makeOperator, signInWith } from '../support/sign-in.ts';
 import { silentLog } from '../support/test-engine.ts';
 
+/** The other way about, so that each width is seen in each scheme, with and without script. */
+const OTHERS: Look[] = [{ width: 375, scheme: 'light', javaScript: true }, { width: 1280, scheme: 'dark', javaScript: false }];
 const LOOKS: Look[] = [{ width: 375, scheme: 'dark', javaScript: false }, { width: 1280, scheme: 'light', javaScript: true }];
 
 describeInBrowser('what people do to a notification, in a browser', () => {
@@ -89,7 +91,7 @@ describeInBrowser('what people do to a notification, in a browser', () => {
   test('a viewer reads what may be done, the preview too, and is given no form', async () => {
     const eventId = await pair.accept();
     await pair.pass(60_000);
-    for (const look of LOOKS) {
+    for (const look of OTHERS) {
       const { context, page, complaints } = await openPage(browser, look);
       await signInWith(page, `${dashboard.url}/notifications/${eventId}`, { username: 'vic', password: 'correct:horse' });
       expect(await page.textContent('main')).toContain('Your role may look only. An operator or an administrator may do the following.');
@@ -105,7 +107,7 @@ describeInBrowser('what people do to a notification, in a browser', () => {
     }
   }, 60_000);
 
-  test('a form that somebody writes in is left alone while the page goes on, and one on an old page is told what happened meanwhile', async () => {
+  test('a form that somebody writes in is left alone while the page goes on, taken along where something else may be done, and refused where the page was old', async () => {
     const eventId = await pair.accept();
     const [engine] = pair.engines;
     const { context, page, complaints } = await openPage(browser, { width: 1280, scheme: 'dark', javaScript: true });
@@ -121,6 +123,15 @@ describeInBrowser('what people do to a notification, in a browser', () => {
     expect(await page.textContent('[role=alert]')).toMatch(/^Nothing was done: bob paused it at \d\d:\d\d:\d\d UTC, after your page was made\./);
     expect(await page.textContent('.standing-now')).toContain('Paused by bob since');
     await looksRight(page, 'acts-stale', { width: 1280, scheme: 'dark', javaScript: true });
+    await page.unroute('**/live');
+    await page.goto(`${dashboard.url}/notifications/${eventId}`);
+    await page.click('#act-close-summary');
+    await page.fill('#act-close-reason', 'somebody else took it');
+    await decideAndAppend(engine, eventId, { provenance: { actor: 'bob', requestId: 'bob-2' }, command: () => ({ kind: 'resume', reason: 'done' }) });
+    await page.locator('#act-pause').waitFor({ state: 'attached' });
+    expect([await page.inputValue('#act-close-reason'), await page.evaluate('document.activeElement.id'), await page.locator('#act-close').getAttribute('open')]).toEqual(['somebody else took it', 'act-close-reason', '']);
+    await page.click('#act-close button.do');
+    expect(await page.textContent('.standing-now')).toMatch(/Closed by ada at .* because “somebody else took it”/);
     // The browser itself reports the 409, and the calls that the test kept from it.
     expect(complaints.filter((text) => !/409|ERR_FAILED/.test(text))).toEqual([]);
     await context.close();
