@@ -5,7 +5,7 @@ import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { createGate } from '../../shared/delivery/gate.ts';
 import type { HandOver } from '../../shared/delivery/hand-over.ts';
-import { performAttempt } from '../../shared/delivery/perform-attempt.ts';
+import { performAttempt, performStarted } from '../../shared/delivery/perform-attempt.ts';
 import type { Performed } from '../../shared/delivery/perform-attempt.ts';
 import { isDatabaseAway } from '../../shared/ledger/database.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
@@ -59,11 +59,24 @@ export const startDelivery = (settings: DeliverySettings): RunningWorker => {
       return false;
     }
   });
+  const withdraw = takesOver?.hands.serve(channel, {
+    provider: transport.name,
+    place: () => {
+      const free = gate.enterNow();
+      if (!free) return null;
+      return {
+        leave: free,
+        submit: (key, started) => void performStarted(engine, key, started, { transport, submitStartWithinMs, actor })
+          .catch((error: unknown) => engine.log.warn({ event: EVENTS.jobFailed, where: `started ${channel}`, error: (error as Error).name })).finally(free),
+      };
+    },
+  });
   return {
     ...worker,
     close: async (graceMs = GRACE_MS) => {
       closing = true;
       leave?.();
+      withdraw?.();
       await Promise.all([worker.close(graceMs), settledWithin(graceMs, gate.idle())]);
     },
   };
