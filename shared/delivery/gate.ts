@@ -1,7 +1,5 @@
 export interface Gate {
   <Value>(run: () => Promise<Value>): Promise<Value>;
-  /** Takes a place at once and returns the way to leave it; null where none is free. */
-  enterNow: () => (() => void) | null;
   /** How many more could run at once. */
   room: () => number;
   /** Resolves once nothing runs or waits. */
@@ -36,10 +34,5 @@ export const createGate = (width: number): Gate => {
       leave();
     }
   };
-  const enterNow = (): (() => void) | null => {
-    if (inside >= width) return null;
-    inside += 1;
-    return leave;
-  };
-  return Object.assign(gate, { enterNow, room: () => width - inside - waiting.length, idle: () => (inside === 0 && waiting.length === 0 ? Promise.resolve() : new Promise<void>((resolve) => idlers.push(resolve))) });
+  return Object.assign(gate, { room: () => width - inside - waiting.length, idle: () => (inside === 0 && waiting.length === 0 ? Promise.resolve() : new Promise<void>((resolve) => idlers.push(resolve))) });
 };

@@ -26,6 +26,8 @@ export interface PerformSettings {
   /** Most milliseconds between the commit of `SubmissionStarted` and the first byte of the call. */
   submitStartWithinMs: number;
   actor: string;
+  /** Lets a call wait for its turn; without it none waits. */
+  inTurn?: <Value>(call: () => Promise<Value>) => Promise<Value>;
 }
 
 /** What a worker's job came to: done, or to be run again at an instant. */
@@ -143,7 +145,8 @@ export const performStarted = async (engine: Engine, key: AttemptKey, started: S
   const eventId = parseAttemptKey(key)?.eventId ?? '';
   faultPoint('submission-started');
   const calledAt = engine.monotonic();
-  const result = await submit(engine, key, started, settings);
+  const call = (): Promise<SubmitResult> => submit(engine, key, started, settings);
+  const result = await (settings.inTurn ? settings.inTurn(call) : call());
   measure(engine, { result, calledAt, started }, settings.transport);
   faultPoint('answer-received');
   const recorded = await untilDatabaseIsBack(engine, () => decideAndAppend(engine, eventId, {

@@ -21,20 +21,27 @@ export interface StoredState extends Optional<Omit<NotificationState, 'attempts'
   steps: Optional<StepState, typeof STEP>[];
 }
 
-const without = <Shape extends object>(whole: Shape, usual: Readonly<Record<string, unknown>>): Shape => {
-  const told: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(whole)) if (!Object.hasOwn(usual, name) || usual[name] !== value) told[name] = value;
-  return told as Shape;
-};
+/** What is not there, JSON leaves out. Spelt out and not a loop over names: this is done for every attempt in every append. */
+const none = <Value>(value: Value | null): Value => (value ?? undefined) as Value;
+const no = <Value>(value: Value): Value => (value || undefined) as Value;
 
-const packAttempt = (attempt: AttemptState): StoredState['attempts'][number] => {
-  const { unknownSubmissions, ...told } = without(attempt, ATTEMPT);
-  return unknownSubmissions.length === 0 ? told : { ...told, unknownSubmissions };
-};
+const packAttempt = (a: AttemptState): StoredState['attempts'][number] => ({
+  ...a,
+  reconcile: (a.reconcile === 'none' ? undefined : a.reconcile) as AttemptState['reconcile'], replayWithinMs: none(a.replayWithinMs), visibleAfterMs: none(a.visibleAfterMs),
+  providerMessageId: none(a.providerMessageId), renderHash: none(a.renderHash), deadlinePassed: no(a.deadlinePassed), superseded: no(a.superseded), queuedAt: none(a.queuedAt),
+  generation: no(a.generation), retryAt: none(a.retryAt), requeueAt: none(a.requeueAt), requeues: no(a.requeues), providerWaitAt: none(a.providerWaitAt),
+  accountRefusals: no(a.accountRefusals), submissions: no(a.submissions), firstSubmissionAt: none(a.firstSubmissionAt), submissionStartedAt: none(a.submissionStartedAt),
+  outcomeDueAt: none(a.outcomeDueAt), submittedAt: none(a.submittedAt), polls: no(a.polls), pollsAfterDeadline: no(a.pollsAfterDeadline), failedReads: no(a.failedReads),
+  nextPollAt: none(a.nextPollAt), evidence: none(a.evidence), lookUntil: none(a.lookUntil), absentLookUps: no(a.absentLookUps), resubmitAt: none(a.resubmitAt),
+  resubmitUntil: none(a.resubmitUntil), held: no(a.held), corrected: no(a.corrected), settledAt: none(a.settledAt), reason: none(a.reason),
+  unknownSubmissions: (a.unknownSubmissions.length === 0 ? undefined : a.unknownSubmissions) as AttemptState['unknownSubmissions'],
+});
 
-/** What is stored of a state. */
-export const packState = (state: NotificationState): StoredState =>
-  ({ ...without(state, NOTIFICATION), attempts: state.attempts.map(packAttempt), steps: state.steps.map((step) => without(step, STEP)) });
+/** What is stored of a state, once it is JSON. */
+export const packState = (state: NotificationState): StoredState => ({
+  ...state, rejected: none(state.rejected), closed: none(state.closed), paused: none(state.paused), expired: no(state.expired), precondition: none(state.precondition),
+  settledAt: none(state.settledAt), attempts: state.attempts.map(packAttempt), steps: state.steps.map((step) => (step.reason === null ? { ...step, reason: undefined as never } : step)),
+});
 
 /** The state that was stored so, whether packed or whole. */
 export const unpackState = (stored: StoredState): NotificationState =>
