@@ -41,5 +41,5 @@ test('what says something is kept, whatever it is', () => {
     eventId: 'evt_1', version: 0, purpose: '', policyVersion: 0, strategy: 'escalate', requestedAt: 0, expiresAt: 0, reconcileUntil: 0, closed: { reason: 'taken', at: 5 }, expired: true,
     steps: [{ channel: 'sms', phase: 'skipped', reason: 'no_address' }], attempts: [],
   });
-  expect(unpackState(packState(state))).toEqual(state);
+  expect(unpackState(JSON.parse(JSON.stringify(packState(state))) as StoredState)).toEqual(state);
 });
