@@ -277,6 +277,8 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
         decideAt: null, entries: [], attempts: new Map(), deadLetters: new Map(), prints,
       };
       if (createHash('sha256').update(one.intent, 'utf8').digest('hex') !== n.intentHash) throw new ConstraintViolation('notification_check', '23514');
+      // What it starts it starts as an append would.
+      if (isBarred(n, one.append) || isWithdrawn(n, one.append) || !stands(one.append)) return { kind: 'suppressed', suppressed };
       write(n, one.append);
       notifications.set(n.eventId, n);
       byKey.set(`${one.tenant} ${one.idempotencyKey}`, n);
