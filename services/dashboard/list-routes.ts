@@ -13,8 +13,9 @@ const filterOf = (query: Record<string, unknown>): NotificationFilter => {
   const status = text(query['status']);
   const purpose = text(query['purpose']);
   const before = text(query['before']);
+  const throttled = text(query['throttled']) === 'yes';
   return {
-    ...(status !== undefined && Object.hasOwn(STATUS_WORDS, status) ? { status } : {}), ...(purpose === undefined ? {} : { purpose }),
+    ...(status !== undefined && Object.hasOwn(STATUS_WORDS, status) ? { status } : {}), ...(purpose === undefined ? {} : { purpose }), ...(throttled ? { throttled } : {}),
     ...(before !== undefined && EVENT_ID.test(before) ? { before } : {}),
   };
 };
