@@ -8,15 +8,14 @@ import type { NotificationState } from '../../shared/domain/state.ts';
 import type { Channel } from '../../shared/domain/words.ts';
 import { readEntries } from '../../shared/ledger/reads.ts';
 import { golden, steadied } from '../support/golden.ts';
-import { shippedPolicies, urgentRequest } from '../support/test-engine.ts';
+import { shippedPolicies, shippedPolicy, urgentRequest } from '../support/test-engine.ts';
 import type { World } from '../support/world.ts';
 
 const HOUR = 3_600_000;
 
 /** A shipped policy with something added to it, under a number of its own. */
 export const shippedWith = (purpose: string, change: (policy: Policy) => Partial<Policy>): Policy => {
-  const policy = shippedPolicies().find((one) => one.purpose === purpose);
-  if (!policy) throw new Error(`no ${purpose}`);
+  const policy = shippedPolicy(purpose);
   return { ...policy, version: policy.version + 1, ...change(policy) };
 };
 /** Quiet hours of channels in every region of a policy. */

@@ -71,7 +71,7 @@ describeOnBackends('how a ticket ends', (backend) => {
     const { policy } = await world.engine.versions.bind(state.purpose, state.policyVersion);
     const told = explain(state, (await readEntries(world.engine.db, eventId)).map((entry) => ({ at: entry.at.getTime(), kind: entry.kind, details: detailsOf(entry) })), policy);
     const text = steadied(`status: ${await world.status(eventId)}\n\n${told.join('\n')}\n`, state.requestedAt);
-    expect(text).toContain(`policy ${purpose}/1`);
+    expect(text).toContain(`policy ${purpose}/2`);
     expect(state.settledAt !== null || state.rejected !== null).toBe(true);
     expect(text).toBe(golden(new URL(`./golden/${purpose}/${name}.txt`, import.meta.url), text));
   };

@@ -14,7 +14,7 @@ import { timelineView } from '../../services/cli/timeline-view.ts';
 import { describeOnBackends } from '../support/backends.ts';
 import { recordOf } from '../support/ends.ts';
 import { golden } from '../support/golden.ts';
-import { shippedPolicies, urgentRequest } from '../support/test-engine.ts';
+import { shippedPolicies, untiringPolicies, urgentRequest } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 
@@ -25,7 +25,7 @@ const shadowing = (purpose: string, channels: readonly Channel[]): Policy => {
   const urgent = shippedPolicies().find((policy) => policy.purpose === 'game-support-urgent') as Policy;
   return { ...urgent, purpose, version: 1, steps: urgent.steps.map((step) => (channels.includes(step.channel) ? { ...step, shadow: true } : step)) };
 };
-const POLICIES = [...shippedPolicies(), shadowing('sms-in-shadow', ['sms']), shadowing('email-in-shadow', ['email']), shadowing('all-in-shadow', ['sms', 'email'])];
+const POLICIES = [...untiringPolicies(), shadowing('sms-in-shadow', ['sms']), shadowing('email-in-shadow', ['email']), shadowing('all-in-shadow', ['sms', 'email'])];
 
 /** Two workers end a shadow and submit the other step in either order: what ran in shadow is told behind what was planned. */
 const orderly = (text: string): string => {
