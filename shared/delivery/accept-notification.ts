@@ -2,14 +2,15 @@ import type { Channel, EventId } from '../domain/words.ts';
 import { attemptKeyOf } from '../domain/words.ts';
 import { isTimeZone, offsetAt } from '../content/time-zones.ts';
 import { findRenderProblem } from '../content/render-attempt.ts';
-import type { CarriedArtifact } from '../content/render-attempt.ts';
+import type { CarriedArtifact, RenderProblem } from '../content/render-attempt.ts';
 import type { ReasonCode } from '../domain/reasons.ts';
 import { decide } from '../domain/decide.ts';
 import { shortestExpiryMs } from '../domain/lifecycle.ts';
 import { preconditionRule } from '../domain/precondition.ts';
 import { emptyState } from '../domain/state.ts';
 import type { PublicStatus } from '../domain/words.ts';
-import { publicStatus } from '../domain/status.ts';
+import { publicReason, publicStatus } from '../domain/status.ts';
+import type { PublicReason } from '../domain/status.ts';
 import { canonicalText } from '../security/canonical.ts';
 import { contentHash } from '../security/chain-hash.ts';
 import { commitTo } from '../security/commitment.ts';
@@ -69,15 +70,15 @@ export interface AcceptRequest {
 }
 
 export type AcceptOutcome =
-  | { kind: 'accepted'; eventId: EventId; status: PublicStatus; reason: ReasonCode | null; receivedAt: number }
+  | { kind: 'accepted'; eventId: EventId; status: PublicStatus; why: PublicReason | null; receivedAt: number }
   /** The same key and body came before. */
   | { kind: 'replayed'; eventId: EventId }
   /** The same key came with another body. */
   | { kind: 'conflict'; eventId: EventId }
   | { kind: 'unknown_purpose'; known: string[] }
   | { kind: 'expiry_too_short'; leastMs: number }
-  /** A message of one of the steps cannot be rendered from these variables; `problem` names places, never a value. */
-  | { kind: 'not_renderable'; template: string; problem: string };
+  /** A message of one of the steps cannot be rendered from these variables. */
+  | { kind: 'not_renderable'; template: string } & RenderProblem;
 
 /** Per channel, the given bases that the policy accepts for it; all of them where it has no rule. */
 const basesOf = ({ recipient }: AcceptRequest, { policy }: BoundVersions): Partial<Record<Channel, string[]>> => {
@@ -98,7 +99,7 @@ const barredChannels = (request: AcceptRequest, bound: BoundVersions, bases: Par
 };
 
 /** Why a message could not be rendered, by its step; of those that were rendered in the acceptance itself, null where nothing was wrong. */
-type Rendered = ReadonlyMap<number, string | null>;
+type Rendered = ReadonlyMap<number, RenderProblem | null>;
 
 /**
  * What keeps a step's message from being rendered, found before anything is accepted: a later step that fails only once it is
@@ -114,7 +115,7 @@ const findUnrenderable = (engine: Engine, request: AcceptRequest, { bound, event
       template, channel: step.channel, locale: request.recipient.locale, variables: request.variables(eventId), to, sender: engine.sender,
       attemptKey: attemptKeyOf(eventId, step.channel, 1), plannedAt: engine.now(), attachments: attachedTo(step, request.carried ?? []),
     });
-    if (problem !== null) return { kind: 'not_renderable', template: `${template.name}/${template.version}`, problem };
+    if (problem !== null) return { kind: 'not_renderable', template: `${template.name}/${template.version}`, ...problem };
   }
   return null;
 };
@@ -151,7 +152,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   });
   const intentHash = contentHash(intent);
   const loaded = { eventId, state: emptyState(eventId), headHash: intentHash, locale: recipient.locale, requestedAt: now, recipient: sealedRecipient, variables, secrets, suppressed };
-  const renderedSteps = new Map<number, string | null>();
+  const renderedSteps = new Map<number, RenderProblem | null>();
   const decision = decide(
     {
       kind: 'accept', intent: {
@@ -166,7 +167,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
       now, random: engine.random, policy, carriers: engine.carriers, eligibility: eligibilityOf(sendersFor(engine, policy), loaded, (channel) => bases[channel] ?? null), offsetAt,
       render: (planned) => {
         const rendered = renderFor(engine, loaded, bound, { ...planned, opened });
-        renderedSteps.set(policy.steps.indexOf(planned.step), rendered.ok ? null : rendered.problem);
+        renderedSteps.set(policy.steps.indexOf(planned.step), rendered.ok ? null : { problem: rendered.problem, faults: 'faults' in rendered ? rendered.faults : [] });
         return rendered.ok ? { ok: true, hash: rendered.hash, ...(rendered.content ? { content: rendered.content } : {}) } : { ok: false, reason: rendered.reason };
       },
     });
@@ -236,7 +237,7 @@ const accept = async (engine: Engine, request: AcceptRequest): Promise<AcceptOut
   if (after) engine.recent.keep(after);
   passOnMoves(engine, decision);
   passOnQuestion(engine, decision);
-  return { kind: 'accepted', eventId, status: publicStatus(decision.state), reason: decision.state.rejected, receivedAt: now };
+  return { kind: 'accepted', eventId, status: publicStatus(decision.state), why: publicReason(decision.state), receivedAt: now };
 };
 
 /**
