@@ -59,6 +59,10 @@ const checkSecrets = ({ template, at }: ReadTemplate): FileProblem[] => Object.e
   return [at(['variables', name], `${why}; drop it from this template, or list ${template.channel} under its channels`, 'secret_channel')];
 });
 
+/** A rule that is written down and not obeyed must not look obeyed. */
+const checkHosts = ({ template, at }: ReadTemplate): FileProblem[] => Object.entries(template.variables).filter(([, { type, hosts }]) => hosts !== undefined && type !== 'url').map(([name]) =>
+  at(['variables', name, 'hosts'], 'is for a url alone, and this is a string; write type: url, or leave it out', 'invalid_value'));
+
 /** Whether text and HTML, in every locale, show a variable; the fault for each that does not. */
 const checkShown = (read: ReadTemplate, name: string, [problem, code]: [string, string]): FileProblem[] =>
   partsOf(read.template).filter(({ part, source }) => part !== 'subject' && !compilePart(part, source).reads.some((one) => one.name === name)).map((placed) => inPart(read, placed, [1, problem, code]));
@@ -125,4 +129,4 @@ const checkThread = (read: ReadTemplate): FileProblem[] => {
 };
 
 /** What the schema and the syntax cannot see: links, what an SMS costs, secrets, and what the law wants of a class of mail. */
-export const checkTemplate = (read: ReadTemplate): FileProblem[] => [...checkOwner(read), ...checkLinks(read), ...checkSegments(read), ...checkSecrets(read), ...checkPostalAddress(read), ...checkClassification(read), ...checkThread(read)];
+export const checkTemplate = (read: ReadTemplate): FileProblem[] => [...checkOwner(read), ...checkLinks(read), ...checkSegments(read), ...checkSecrets(read), ...checkHosts(read), ...checkPostalAddress(read), ...checkClassification(read), ...checkThread(read)];

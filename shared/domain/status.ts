@@ -1,4 +1,5 @@
-import type { PublicStatus } from './words.ts';
+import type { ReasonCode } from './reasons.ts';
+import type { Channel, PublicStatus } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { wasPassedOver } from './eligibility.ts';
 import { currentAttempt, hasFailed, isUnsubmitted, mayBeSent } from './state.ts';
@@ -40,4 +41,25 @@ export const publicStatus = (state: NotificationState): PublicStatus => {
   if (state.expired || has('expired')) return 'expired';
   if (state.steps.length > 0 && state.steps.every((step, index) => wasPassedOver(state, index) || (step.shadow && !onlyShadow))) return 'suppressed';
   return onlyShadow ? 'shadowed' : 'undelivered';
+};
+
+/** A channel that was passed over, and why. */
+export interface PassedOver { channel: Channel; reason: ReasonCode }
+
+/** What a refusal comes down to. `skipped` says it of each channel; empty where it was refused as a whole. */
+export interface PublicReason { reason: ReasonCode; skipped: PassedOver[] }
+
+/**
+ * Why a notification was refused, or nothing of it was sent because every channel was barred: the reason of its channels, and where they
+ * differ that of the last, after which none was left. Null for every other status, whose reasons are those of its attempts.
+ */
+export const publicReason = (state: NotificationState): PublicReason | null => {
+  if (state.rejected) return { reason: state.rejected, skipped: [] };
+  if (publicStatus(state) !== 'suppressed') return null;
+  const skipped = state.steps.flatMap(({ channel, reason: own }, index) => {
+    const reason = wasPassedOver(state, index) ? own ?? state.attempts.findLast((attempt) => attempt.step === index)?.reason : null;
+    return reason ? [{ channel, reason }] : [];
+  });
+  const last = skipped.at(-1);
+  return last ? { reason: last.reason, skipped } : null;
 };
