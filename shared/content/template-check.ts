@@ -54,10 +54,9 @@ const checkSegments = (read: ReadTemplate): FileProblem[] => {
 
 const checkSecrets = ({ template, at }: ReadTemplate): FileProblem[] => Object.entries(template.variables).flatMap(([name, { secret, channels }]) => {
   if (!secret || channels?.includes(template.channel) || (!channels && template.channel === 'email')) return [];
-  const cure = `drop it from this template, or list ${template.channel} under its channels`;
-  // Where nothing is said, an SMS is doubtful, since it shows on a locked screen; where something is said, it is forbidden.
-  return [channels ? at(['variables', name], `is secret and may not be carried by ${template.channel}; ${cure}`, 'secret_channel')
-    : { ...at(['variables', name], `is secret, and nothing says that ${template.channel} may carry it; ${cure}`, 'secret_channel'), level: 'warning' as const }];
+  // An SMS shows on a locked screen, so that it carries a secret only where somebody wrote that it may.
+  const why = channels ? `is secret and may not be carried by ${template.channel}` : `is secret, and email alone may carry it where no channels are listed`;
+  return [at(['variables', name], `${why}; drop it from this template, or list ${template.channel} under its channels`, 'secret_channel')];
 });
 
 /** Whether text and HTML, in every locale, show a variable; the fault for each that does not. */

@@ -15,7 +15,8 @@ interface Counted { before: NotificationState; region: string }
 const countTransition = (metrics: Metrics, { at, transition }: Stamped, { before, state }: { before: NotificationState; state: NotificationState }): void => {
   switch (transition.kind) {
     case 'SubmissionStarted': {
-      const attempt = findAttempt(before, transition.details.attempt);
+      // One that was started with the decision that queued it has waited for nothing.
+      const attempt = findAttempt(before, transition.details.attempt) ?? findAttempt(state, transition.details.attempt);
       if (attempt) metrics.queueSeconds.observe({ channel: attempt.channel }, seconds(Math.max(attempt.queuedAt ?? at, attempt.retryAt ?? 0), at));
       return;
     }

@@ -31,6 +31,8 @@ export interface DecisionInput {
   offsetAt?: OffsetAt;
   /** What is known of the providers' accounts. Without it they all count as working, and nothing rests on it. */
   providers?: ProviderStates;
+  /** Whether a worker of this very process takes an attempt that this decision queues. Where one does, its submission starts in the same append. */
+  takes?: (attempt: AttemptState) => boolean;
   /** Renders the message of a step for an attempt planned at `now`; deterministic, called at most once per planned attempt. */
   render: (planned: { step: PolicyStep; attemptKey: AttemptKey; plannedAt: Instant }) => RenderOutcome;
 }
@@ -66,6 +68,8 @@ export interface Work {
   readonly state: NotificationState;
   emit: (transition: Transition) => void;
   request: (request: Request) => void;
+  /** Takes back what this decision wanted enqueued of an attempt. */
+  dropEnqueue: (key: AttemptKey) => void;
   attempt: (key: AttemptKey) => AttemptState;
   stepFor: (attempt: AttemptState) => PolicyStep;
   /** A provider as it is known, with what this decision has written of it. */
@@ -80,7 +84,7 @@ export interface Work {
 export const openWork = (input: DecisionInput, start: NotificationState): Work => {
   let state = start;
   const transitions: Stamped[] = [];
-  const requests: Request[] = [];
+  let requests: Request[] = [];
   const written = new Map<ProviderName, ProviderState | null>();
   const known = (name: ProviderName): ProviderState => input.providers?.[name] ?? NEVER_OPENED;
   const providerRequests = (): Request[] => [...written].map(([provider, write]) => ({ kind: 'provider', provider, expected: known(provider).revision, write }));
@@ -93,6 +97,7 @@ export const openWork = (input: DecisionInput, start: NotificationState): Work =
       transitions.push(stamped);
     },
     request: (request) => { requests.push(request); },
+    dropEnqueue: (key) => { requests = requests.filter((one) => one.kind !== 'enqueue' || one.attempt !== key); },
     attempt: (key) => {
       const found = findAttempt(state, key);
       if (!found) throw new Error(`no attempt ${key}`);

@@ -13,6 +13,7 @@ import { findAttempt } from '../domain/state.ts';
 import type { Decision, Request } from '../domain/work.ts';
 import { canonicalText } from '../security/canonical.ts';
 import { chainHash } from '../security/chain-hash.ts';
+import { packState } from './stored-state.ts';
 import { toHexBytes, toTimestamp, toTimestampOrNull } from './instants.ts';
 
 /** Who decides, for which request. Codes and ids only. */
@@ -172,7 +173,7 @@ export const toAppend = (decision: Decision, chain: Chain): Append => {
     eventId: after.eventId, expectedVersion: before.version, version: after.version, headHash: last.hash, now, after,
     rows: {
       state: {
-        event_id: after.eventId, expected: before.version, version: after.version, head_hash: toHexBytes(last.hash), state: after,
+        event_id: after.eventId, expected: before.version, version: after.version, head_hash: toHexBytes(last.hash), state: packState(after),
         status: publicStatus(after), decide_at: toTimestampOrNull(nextDecideAt(after)), updated_at: toTimestamp(now), risk_at: toTimestampOrNull(chain.policy === undefined ? null : riskAt(chain.policy, after)),
       },
       entries: entries.map(({ row }) => row),
