@@ -114,9 +114,10 @@ describeInBrowser('what people do to a notification, in a browser', () => {
     await signInWith(page, `${dashboard.url}/notifications/${eventId}`, { username: 'ada', password: 'correct:horse' });
     await page.click('#act-pause-summary');
     await page.fill('#act-pause-reason', 'a long story');
+    await page.evaluate('document.activeElement.setSelectionRange(2, 2)');
     await pair.pass(60_000);
     await page.locator('[data-live=entries]:has-text("FallbackClaimed")').waitFor({ state: 'attached' });
-    expect([await page.inputValue('#act-pause-reason'), await page.evaluate('document.activeElement.id')]).toEqual(['a long story', 'act-pause-reason']);
+    expect([await page.inputValue('#act-pause-reason'), await page.evaluate('[document.activeElement.id, document.activeElement.selectionStart].join()')]).toEqual(['a long story', 'act-pause-reason,2']);
     await page.route('**/live', (route) => route.abort());
     await decideAndAppend(engine, eventId, { provenance: { actor: 'bob', requestId: 'bob-1' }, command: () => ({ kind: 'pause', reason: 'incident' }) });
     await page.click('#act-pause button.do');

@@ -19,7 +19,7 @@ beforeAll(async () => {
   const [engine] = pair.engines;
   for (const [name, role] of [['ada', 'operator'], ['bob', 'operator'], ['vic', 'viewer']] as const) await makeOperator(engine, name, role);
   dashboard = await startDashboard({ engine, log: silentLog(), config: { host: '127.0.0.1', port: 0, operator: { user: 'first', password: 'never-used' } } });
-});
+}, 60_000);
 afterAll(async () => {
   await dashboard?.close();
   await pair?.close();

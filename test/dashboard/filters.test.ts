@@ -15,7 +15,7 @@ beforeAll(async () => {
   mine = await pair.accept({ requestId: 'req-of-mine', recipient: { ...urgentRequest().recipient, ref: 'oncall mine' } });
   other = await pair.accept({ requestId: 'req-of-another' });
   await pair.pass(8 * 60_000);
-});
+}, 60_000);
 afterAll(async () => {
   await dashboard?.close();
   await pair?.close();
