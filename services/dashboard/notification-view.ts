@@ -1,3 +1,5 @@
+import type { ChannelAnswer } from '../../shared/domain/answer-channels.ts';
+import { answerChannels } from '../../shared/domain/answer-channels.ts';
 import { explain } from '../../shared/domain/explain.ts';
 import { fold } from '../../shared/domain/evolve.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
@@ -18,6 +20,8 @@ export interface ShownNotification {
   /** The fold of `entries`, so that both belong to one instant. */
   state: NotificationState;
   entries: EntryRecord[];
+  /** Why each channel was used or not, one answer for each. */
+  channels: ChannelAnswer[];
   explanation: string[];
   picture: Picture;
   hasTicket: boolean;
@@ -44,7 +48,7 @@ export const showNotification = async (engine: Engine, eventId: string): Promise
   const state = fold(eventId, drawn.map(({ at, kind, details }) => ({ at, transition: { kind, details } as unknown as Transition })));
   const now = engine.now();
   return {
-    record, bound, state, entries, now, hasTicket: ticket !== null, explanation: explain(state, drawn, bound.policy),
+    record, bound, state, entries, now, hasTicket: ticket !== null, channels: answerChannels(state, drawn, bound.policy), explanation: explain(state, drawn, bound.policy),
     picture: pictureOf({ state, entries: drawn, reservesMs: bound.policy.steps.filter((step) => !step.shadow).map((step) => step.reserveMs), now }),
   };
 };
