@@ -3,6 +3,8 @@ import { acceptNotification } from '../../shared/delivery/accept-notification.ts
 import { inputFor } from '../../shared/delivery/decide-and-append.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { addressPrint, suppressDestination } from '../../shared/delivery/suppression.ts';
+import { createHands } from '../../shared/delivery/hands.ts';
+import { noRecent } from '../../shared/delivery/recent.ts';
 import type { Command } from '../../shared/domain/decide.ts';
 import { decide } from '../../shared/domain/decide.ts';
 import { appendGroup } from '../../shared/ledger/append-group.ts';
@@ -98,6 +100,36 @@ describe('a submission and a suppression of its destination, on two connections'
     await untilOneWaits();
     await client.query('COMMIT');
     expect(await started).toBe(false);
+  });
+
+  /** An acceptance that starts its own submission, decided with the suppression list as it was. */
+  const startedAtOnce = async (number: string) => {
+    const begun: string[] = [];
+    const hands = createHands();
+    hands.serve('sms', { provider: 'twilio', place: () => ({ submit: (key) => begun.push(key), leave: () => undefined }) });
+    const request = urgentRequest();
+    const accepting = acceptNotification({ ...engine, hands, recent: { ...noRecent, providers: () => ({}) } }, { ...request, recipient: { ...request.recipient, sms: number } });
+    return { accepting, begun };
+  };
+  const phases = async (outcome: Awaited<ReturnType<typeof acceptNotification>>) => (outcome.kind === 'accepted' ? (await engine.load(outcome.eventId))?.state.steps.map(({ phase }) => phase) : outcome.kind);
+
+  test('is started by an acceptance too, which waits for a suppression that is being made and then starts nothing', async () => {
+    const { client, db } = await transaction();
+    await insertSuppression(db, ofNumber('+12025579001'));
+    const { accepting, begun } = await startedAtOnce('+12025579001');
+    await untilOneWaits();
+    await client.query('COMMIT');
+    expect([await phases(await accepting), begun]).toEqual([['skipped', 'started'], []]);
+  });
+
+  test('is started by an acceptance that waited for a suppression which was taken back', async () => {
+    const { client, db } = await transaction();
+    await insertSuppression(db, ofNumber('+12025579002'));
+    const { accepting, begun } = await startedAtOnce('+12025579002');
+    await untilOneWaits();
+    await client.query('ROLLBACK');
+    const outcome = await accepting;
+    expect([await phases(outcome), begun]).toEqual([['started', 'waiting'], [`${outcome.kind === 'accepted' ? outcome.eventId : ''}.sms.1`]]);
   });
 
   test('does not hold up submissions to one destination by each other', async () => {
