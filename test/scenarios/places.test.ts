@@ -20,11 +20,11 @@ test('as many are started ahead as calls could begin at once, while nothing is k
   expect([places.enter(), places.enter(), places.enter()].map((place) => place !== null)).toEqual([true, true, false]);
 });
 
-test('a provider that answered often in the last half second has as many more started ahead; one that fell silent has not', async () => {
+test('a provider that answered often in the last quarter of a second has as many more started ahead; one that fell silent has not', async () => {
   const world = open(1);
   await answer(world, 3);
   expect(Array.from({ length: 5 }, () => world.places.enter()).filter((place) => place !== null)).toHaveLength(4);
-  world.pass(1_200);
+  world.pass(600);
   expect(world.places.enter()).toBeNull();
 });
 
