@@ -29,7 +29,7 @@ const apiOf = (world: World): Promise<{ app: ReturnType<typeof createApp>; key: 
 /** The answers that the page shows, as the text that its markup came from. */
 const onPage = async (world: World, eventId: string): Promise<string[]> => {
   const shown = await showNotification(world.engine, eventId);
-  const list = /<ul class="answers">(.*?)<\/ul>/s.exec(shown ? notificationPage(shown, true) : '')?.[1] ?? '';
+  const list = /<ul class="answers">(.*?)<\/ul>/s.exec(shown ? notificationPage(shown, { looker: { user: 'viewer', role: 'viewer', token: null }, still: true }) : '')?.[1] ?? '';
   return [...list.matchAll(/<li>(.*?)<\/li>/gs)].map(([, html]) => String(html).replace(/<time datetime="([^"]+)"[^>]*>.*?<\/time>/g, '$1').replace(/<\/?em>/g, '*')
     .replaceAll('&#39;', '\'').replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'));
 };
