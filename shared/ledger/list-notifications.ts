@@ -20,7 +20,8 @@ const TOP = 'evt_ZZZZZZZZZZZZZZZZZZZZZZZZZZ';
 
 interface Row { edge: string | null; seen: number; event_id: string | null; purpose: string; region: string; urgency: string; requested_at: Date; status: string; updated_at: Date; category: string | null; throttled: boolean; recipient: string | null }
 
-// Skipped as its step's reason, or ended so in its queue. Read for the rows of a page alone, and for what is looked at where it is asked for.
+// Skipped as its step's reason, or ended so in its queue. Read for the rows of a page alone, and for what is looked at where it is asked for: as a
+// value and no EXISTS, which the planner may answer by reading the whole table once.
 const THROTTLED = Prisma.sql`(jsonb_path_exists(s.state, '$.steps[*].reason ? (@ == "throttled")') OR jsonb_path_exists(s.state, '$.attempts[*].reason ? (@ == "throttled")'))`;
 
 /** One page of notifications, newest first: a range of the primary key, filtered within `lookedAt` rows. */
@@ -35,7 +36,7 @@ export const listNotificationPage = async (db: Database, filter: NotificationFil
     FROM (SELECT min(event_id) AS edge, count(*)::int AS seen FROM seen) edge
     LEFT JOIN LATERAL (
       SELECT * FROM seen WHERE (${filter.status ?? null}::text IS NULL OR status = ${filter.status ?? null}) AND (${filter.purpose ?? null}::text IS NULL OR purpose = ${filter.purpose ?? null})
-        AND (NOT ${filter.throttled ?? false} OR EXISTS (SELECT FROM notification_state s WHERE s.event_id = seen.event_id AND ${THROTTLED}))
+        AND (NOT ${filter.throttled ?? false} OR (SELECT ${THROTTLED} FROM notification_state s WHERE s.event_id = seen.event_id))
       ORDER BY event_id DESC LIMIT ${sizes.page + 1}) fits ON true
     LEFT JOIN ticket t ON t.event_id = fits.event_id
     LEFT JOIN notification_state s ON s.event_id = fits.event_id

@@ -83,7 +83,7 @@ const overHttp = async (engine: Engine): Promise<void> => {
     await ask(new URL(receipt, intake.url).href);
     for (const path of ['/healthz/engine', '/readyz']) await get(path);
     const login = { headers: { Authorization: `Basic ${Buffer.from('operator:correct:horse').toString('base64')}` } };
-    for (const path of ['/', '/at-risk', '/at-risk?q=user-1', '/?status=sent', '/?purpose=game-support-routine', `/?event=${eventId}`, `/notifications/${eventId}`, `/tickets/${String(ticket.body.event_id)}`]) await ask(`${dashboard.url}${path}`, login);
+    for (const path of ['/', '/at-risk', '/at-risk?q=user-1', '/?status=sent', '/?purpose=game-support-routine', '/?throttled=yes', `/?event=${eventId}`, `/notifications/${eventId}`, `/tickets/${String(ticket.body.event_id)}`]) await ask(`${dashboard.url}${path}`, login);
     if (statuses.some((status) => status >= 500)) throw new Error(`answers ${statuses.join(' ')}`);
   } finally {
     await Promise.all([intake.close(), dashboard.close()]);

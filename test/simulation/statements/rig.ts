@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
 import { ulid } from 'ulid';
-import { loadPolicies } from '../../../shared/content/policy-file.ts';
 import { loadTemplates } from '../../../shared/content/template-file.ts';
 import { acceptNotification } from '../../../shared/delivery/accept-notification.ts';
 import { inputFor } from '../../../shared/delivery/decide-and-append.ts';
@@ -17,7 +16,7 @@ import { parseKeyRing } from '../../../shared/security/key-ring.ts';
 import { createLogger } from '../../../shared/telemetry/logger.ts';
 import { carriersFor } from '../../../shared/transports/carriers.ts';
 import type { Seeded } from '../../audit/seeded.ts';
-import { urgentRequest } from '../../support/test-engine.ts';
+import { untiringPolicies, urgentRequest } from '../../support/test-engine.ts';
 import { stream } from '../random.ts';
 import type { Report, WatchedDatabase } from './watched-database.ts';
 import { watchDatabase } from './watched-database.ts';
@@ -41,10 +40,10 @@ export interface Rig {
 
 const shipped = (folder: string): string => fileURLToPath(new URL(`../../../${folder}`, import.meta.url));
 
-/** Publishes what is shipped, once for a database. */
+/** Publishes what is shipped, once for a database; without throttles, since all of it goes to one phone. */
 export const publishShipped = async (db: Database): Promise<void> => {
   const templates = loadTemplates(shipped('templates')).map((template) => ({ name: template.name, version: template.version, definition: template }));
-  await publishVersions(db, { policies: loadPolicies(shipped('policies')), templates, now: START });
+  await publishVersions(db, { policies: untiringPolicies(), templates, now: START });
 };
 
 /** The surroundings of one round of a seed; each round has a randomness of its own. */
