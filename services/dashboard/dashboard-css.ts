@@ -48,7 +48,7 @@ button, .button { font: inherit; min-height: 2.75rem; padding: .5rem .875rem; bo
 .timeline { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem; }
 .legend { list-style: none; flex-wrap: wrap; gap: .25rem 1.125rem; margin: .75rem 0 0; padding: .625rem 0 0; border-top: 1px solid var(--line); font-size: .875rem; } .legend li { display: flex; align-items: center; gap: .375rem; }
 details > summary { cursor: pointer; min-height: 2.75rem; padding: .625rem 0; font-weight: 600; } details ol { margin: 0 0 .75rem; padding-left: 2rem; }
-.told { margin: .5rem 0; padding: .75rem 1rem .75rem 2.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; } .told li { margin: .25rem 0; overflow-wrap: anywhere; } .told em { font-style: normal; font-weight: 600; }
+.told, .answers { margin: .5rem 0; padding: .75rem 1rem .75rem 2.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; } .told li, .answers li { margin: .25rem 0; overflow-wrap: anywhere; } .told em, .answers em { font-style: normal; font-weight: 600; }
 .filters { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin: .75rem 0; } .filters > div { flex: 1 1 11rem; min-width: 0; } .filters .wide-field { flex: 2 1 18rem; }
 .filters label { display: block; font-weight: 600; font-size: .875rem; } .filters input, .filters select { font: inherit; width: 100%; min-height: 2.75rem; padding: .375rem .625rem; border: 1px solid var(--soft); border-radius: .5rem; background: var(--card); color: var(--ink); }
 ::placeholder { color: var(--soft); opacity: 1; }

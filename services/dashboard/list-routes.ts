@@ -14,11 +14,12 @@ const filterOf = (query: Record<string, unknown>): NotificationFilter => {
   const status = text(query['status']);
   const purpose = text(query['purpose']);
   const before = text(query['before']);
-  return { ...(status === undefined ? {} : { status }), ...(purpose === undefined ? {} : { purpose }), ...(before === undefined ? {} : { before }) };
+  const throttled = text(query['throttled']) === 'yes';
+  return { ...(status === undefined ? {} : { status }), ...(purpose === undefined ? {} : { purpose }), ...(throttled ? { throttled } : {}), ...(before === undefined ? {} : { before }) };
 };
 
 const rulesFor = (purposes: readonly string[]) => ({
-  event: { words: '', fits: () => true }, status: oneOf('status', Object.keys(STATUS_WORDS)), purpose: oneOf('purpose', purposes), before: { words: 'It is an event id.', fits: (value: string) => EVENT_ID.test(value) },
+  event: { words: '', fits: () => true }, status: oneOf('status', Object.keys(STATUS_WORDS)), purpose: oneOf('purpose', purposes), throttled: oneOf('throttled', ['yes']), before: { words: 'It is an event id.', fits: (value: string) => EVENT_ID.test(value) },
 });
 
 /** `GET /`: the list with its filters; with `event` the way to that notification, also by an attempt key of it. */

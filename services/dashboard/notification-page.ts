@@ -56,6 +56,10 @@ const factsOf = ({ record, state }: ShownNotification): string => facts([
   ['Closed', state.closed ? `${code(state.closed.reason)} ${shownTime(state.closed.at)}` : 'no'], ['Settled', shownTime(state.settledAt)], ['Version', String(state.version)],
 ]);
 
+const why = ({ channels, explanation }: ShownNotification): string => (explanation.length === 0 ? '<p class="soft">There is nothing to explain yet.</p>'
+  : `<ul class="answers">${channels.map(({ text }) => `<li>${toldHtml(text)}</li>`).join('')}</ul>
+<h3>What happened</h3><ol class="told">${explanation.map((one) => `<li>${toldHtml(one)}</li>`).join('')}</ol>`);
+
 const part = (name: string, html: string, hold = ''): string => `<section data-live="${name}"${hold === '' ? '' : ` data-hold="${escapeHtml(hold)}"`}>${html}</section>`;
 
 /** What there is to show, and to whom. */
@@ -63,7 +67,7 @@ export interface PageView extends Omit<ActionsView, 'shown'> { /** Does not upda
 
 /** What changes while it runs, in parts, so that only a changed one is put in place. */
 export const liveParts = (shown: ShownNotification, view: PageView): string => {
-  const { state, entries, explanation, picture, record } = shown;
+  const { state, entries, picture, record } = shown;
   const open = state.settledAt === null;
   const eventId = escapeHtml(record.eventId);
   return `<div id="live" data-open="${open ? 1 : 0}" data-every="1000" data-from="/notifications/${eventId}/live" data-tag="${escapeHtml(tagOfShown(shown))}">
@@ -71,7 +75,7 @@ ${part('standing', standing(shown))}
 ${part('risk', riskSection(shown))}
 ${part('actions', actionsSection({ ...view, shown }), actionsHold({ ...view, shown }))}
 ${part('acts', actsSection(shown))}
-<h2>Why</h2>${part('why', explanation.length === 0 ? '<p class="soft">There is nothing to explain yet.</p>' : `<ol class="told">${explanation.map((one) => `<li>${toldHtml(one)}</li>`).join('')}</ol>`)}
+<h2>Why</h2>${part('why', why(shown))}
 <h2 id="timeline">Timeline</h2>${part('picture', timeline(picture))}
 <h2>Facts</h2>${part('facts', factsOf(shown))}
 <h2>Attempts</h2>${part('attempts', table('In the order in which they were planned', ['Channel', 'Outcome', 'Reason', 'Planned', 'Submitted', 'Deadline', 'Settled'], state.attempts.map(attemptRow)))}

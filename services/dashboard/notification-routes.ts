@@ -38,8 +38,8 @@ export const addNotificationPages = (router: Router, engine: Engine, sendMissing
     if (version && asked === tagOf(version, engine.now())) response.status(304).set('ETag', asked).end();
     else await sendLive(request, response);
   });
-  add('/view', ({ record, state, bound, entries, explanation }, response) => {
-    response.json({ ...stateView(record, { state, updatedAt: record.current.updatedAt }, bound), explanation, entries: entries.map(entryView) });
+  add('/view', ({ record, state, bound, entries, channels, explanation }, response) => {
+    response.json({ ...stateView(record, { state, updatedAt: record.current.updatedAt }, bound), channels, explanation, entries: entries.map(entryView) });
   });
   add('/timeline.svg', ({ picture, record }, response) => {
     // A picture by itself has its styles within; it may do nothing else.

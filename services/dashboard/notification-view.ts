@@ -1,3 +1,5 @@
+import type { ChannelAnswer } from '../../shared/domain/answer-channels.ts';
+import { answerChannels } from '../../shared/domain/answer-channels.ts';
 import { explain } from '../../shared/domain/explain.ts';
 import { fold } from '../../shared/domain/evolve.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
@@ -22,6 +24,8 @@ export interface ShownNotification {
   entries: EntryRecord[];
   /** What people did to it, with their reasons. */
   acts: RecordedAct[];
+  /** Why each channel was used or not, one answer for each. */
+  channels: ChannelAnswer[];
   explanation: string[];
   picture: Picture;
   hasTicket: boolean;
@@ -49,7 +53,7 @@ export const showNotification = async (engine: Engine, eventId: string): Promise
   const acts = await readOperatorActs(engine, eventId, entries);
   const now = engine.now();
   return {
-    record, bound, state, entries, acts, now, hasTicket: ticket !== null, explanation: explain(state, drawn, bound.policy),
+    record, bound, state, entries, acts, now, hasTicket: ticket !== null, channels: answerChannels(state, drawn, bound.policy), explanation: explain(state, drawn, bound.policy),
     picture: pictureOf({ state, entries: drawn, reservesMs: bound.policy.steps.filter((step) => !step.shadow).map((step) => step.reserveMs), now }),
   };
 };

@@ -1,5 +1,5 @@
-/** What is started must be called within its fence of two seconds; so far ahead of the provider it may be started at most. */
-const AHEAD_MS = 500;
+/** What is started waits for its call no longer than this: its fence is two seconds, and if the process dies meanwhile nobody can tell what was sent. */
+const AHEAD_MS = 250;
 
 export interface PlaceAhead {
   /** Makes the call once it is its turn, and notes how soon the next one will have it. */
@@ -18,21 +18,21 @@ export interface Places {
 
 /**
  * How many submissions may be started before their calls have their turn: as many as could begin at once, and as many again as the provider has
- * answered in half a second. `free`: calls that could begin at once. With a slow provider that is next to none, and what is accepted waits in its queue, where it can still be taken back.
+ * answered in a quarter of a second. `free`: calls that could begin at once. With a slow provider that is next to none, and what is accepted waits in its queue, where it can still be taken back.
  */
 export const createPlaces = (monotonic: () => number, free: () => number): Places => {
   let ahead = 0;
   let taken = 0;
   let idlers: (() => void)[] = [];
   const waiting: ((place: PlaceAhead) => void)[] = [];
-  /** Calls that ended in the current half second, and in the one before. */
-  let [half, now, before] = [0, 0, 0];
+  /** Calls that ended in the current quarter of a second, and in the one before. */
+  let [quarter, now, before] = [0, 0, 0];
   const turn = (): void => {
     const current = Math.floor(monotonic() / AHEAD_MS);
-    if (current === half) return;
-    before = current === half + 1 ? now : 0;
+    if (current === quarter) return;
+    before = current === quarter + 1 ? now : 0;
     now = 0;
-    half = current;
+    quarter = current;
   };
   const hasRoom = (): boolean => {
     turn();

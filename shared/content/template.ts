@@ -10,13 +10,15 @@ export interface VariableRule {
   secret?: boolean;
   /** Channels that may carry a secret; email alone where it is left out. */
   channels?: Channel[];
+  /** Of a url: hosts that it may lead to; those of the terms where it is left out. */
+  hosts?: string[];
 }
 
 /** What a template says of itself beyond its texts. */
 export interface TemplateTerms {
   /** Most segments of an SMS, by locale. */
   segments?: Record<string, number>;
-  /** Hosts that links written into the texts may lead to. */
+  /** Hosts that links may lead to: those written into the texts, and those of variables that name no hosts of their own. */
   linkHosts?: string[];
   states?: { action?: string; host?: string; expiryMs?: number };
   /** Shown by `{{ postal_address }}`. */
@@ -25,6 +27,8 @@ export interface TemplateTerms {
   optOut?: string;
   /** The variable with the link of `List-Unsubscribe` (RFC 8058). */
   oneClick?: string;
+  /** Email: those with the same values of these variables, requested in the same window of that length (UTC, from the epoch on), are one conversation to a mail program. */
+  thread?: { by: string[]; withinMs: number };
 }
 
 /** The variable with the link by which a reader stops mail of its kind; made here, for email that is not transactional. */

@@ -2,7 +2,7 @@ import type { Channel, EventId } from '../domain/words.ts';
 import { attemptKeyOf } from '../domain/words.ts';
 import { isTimeZone, offsetAt } from '../content/time-zones.ts';
 import { findRenderProblem } from '../content/render-attempt.ts';
-import type { CarriedArtifact } from '../content/render-attempt.ts';
+import type { CarriedArtifact, RenderProblem } from '../content/render-attempt.ts';
 import type { ReasonCode } from '../domain/reasons.ts';
 import { decide } from '../domain/decide.ts';
 import { shortestExpiryMs } from '../domain/lifecycle.ts';
@@ -10,7 +10,8 @@ import type { ProviderStates } from '../domain/provider-state.ts';
 import { preconditionRule } from '../domain/precondition.ts';
 import { emptyState } from '../domain/state.ts';
 import type { PublicStatus } from '../domain/words.ts';
-import { publicStatus } from '../domain/status.ts';
+import { publicReason, publicStatus } from '../domain/status.ts';
+import type { PublicReason } from '../domain/status.ts';
 import { canonicalText } from '../security/canonical.ts';
 import { contentHash } from '../security/chain-hash.ts';
 import { commitTo } from '../security/commitment.ts';
@@ -72,15 +73,15 @@ export interface AcceptRequest {
 }
 
 export type AcceptOutcome =
-  | { kind: 'accepted'; eventId: EventId; status: PublicStatus; reason: ReasonCode | null; receivedAt: number }
+  | { kind: 'accepted'; eventId: EventId; status: PublicStatus; why: PublicReason | null; receivedAt: number }
   /** The same key and body came before. */
   | { kind: 'replayed'; eventId: EventId }
   /** The same key came with another body. */
   | { kind: 'conflict'; eventId: EventId }
   | { kind: 'unknown_purpose'; known: string[] }
   | { kind: 'expiry_too_short'; leastMs: number }
-  /** A message of one of the steps cannot be rendered from these variables; `problem` names places, never a value. */
-  | { kind: 'not_renderable'; template: string; problem: string };
+  /** A message of one of the steps cannot be rendered from these variables. */
+  | { kind: 'not_renderable'; template: string } & RenderProblem;
 
 /** Per channel, the given bases that the policy accepts for it; all of them where it has no rule. */
 const basesOf = ({ recipient }: AcceptRequest, { policy }: BoundVersions): Partial<Record<Channel, string[]>> => {
@@ -101,7 +102,7 @@ const barredChannels = (request: AcceptRequest, bound: BoundVersions, bases: Par
 };
 
 /** Why a message could not be rendered, by its step; of those that were rendered in the acceptance itself, null where nothing was wrong. */
-type Rendered = ReadonlyMap<number, string | null>;
+type Rendered = ReadonlyMap<number, RenderProblem | null>;
 
 /**
  * What keeps a step's message from being rendered, found before anything is accepted: a later step that fails only once it is
@@ -117,7 +118,7 @@ const findUnrenderable = (engine: Engine, request: AcceptRequest, { bound, event
       template, channel: step.channel, locale: request.recipient.locale, variables: request.variables(eventId), to, sender: engine.sender,
       attemptKey: attemptKeyOf(eventId, step.channel, 1), plannedAt: engine.now(), attachments: attachedTo(step, request.carried ?? []),
     });
-    if (problem !== null) return { kind: 'not_renderable', template: `${template.name}/${template.version}`, problem };
+    if (problem !== null) return { kind: 'not_renderable', template: `${template.name}/${template.version}`, ...problem };
   }
   return null;
 };
@@ -158,7 +159,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   const loaded = { eventId, state: emptyState(eventId), headHash: intentHash, locale: recipient.locale, requestedAt: now, recipient: sealedRecipient, variables, secrets, suppressed };
   // What may start at once rests on a provider's state, which the acceptance then compares.
   const providers = grasp === null ? undefined : engine.recent.providers();
-  const renderedSteps = new Map<number, string | null>();
+  const renderedSteps = new Map<number, RenderProblem | null>();
   const decision = decide(
     {
       kind: 'accept', intent: {
@@ -174,7 +175,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
       render: (planned) => {
         const rendered = renderFor(engine, loaded, bound, { ...planned, opened });
         if (rendered.ok) grasp?.rendered(planned.attemptKey, rendered.message);
-        renderedSteps.set(policy.steps.indexOf(planned.step), rendered.ok ? null : rendered.problem);
+        renderedSteps.set(policy.steps.indexOf(planned.step), rendered.ok ? null : { problem: rendered.problem, faults: 'faults' in rendered ? rendered.faults : [] });
         return rendered.ok ? { ok: true, hash: rendered.hash, ...(rendered.content ? { content: rendered.content } : {}) } : { ok: false, reason: rendered.reason };
       },
     });
@@ -246,7 +247,7 @@ const accept = async (engine: Engine, request: AcceptRequest, grasp: Grasp | nul
   grasp?.submit(decision, after);
   passOnMoves(engine, decision);
   passOnQuestion(engine, decision);
-  return { kind: 'accepted', eventId, status: publicStatus(decision.state), reason: decision.state.rejected, receivedAt: now };
+  return { kind: 'accepted', eventId, status: publicStatus(decision.state), why: publicReason(decision.state), receivedAt: now };
 };
 
 /**

@@ -60,6 +60,8 @@ export interface Decision {
   requests: Request[];
   /** The state with the transitions folded in. */
   state: NotificationState;
+  /** The state after each of them, the last one being `state`: whoever writes them down need not fold them again. */
+  states?: readonly NotificationState[];
 }
 
 /** A decision in the making: each emitted transition is folded at once, so that the next rule sees it. */
@@ -84,6 +86,7 @@ export interface Work {
 export const openWork = (input: DecisionInput, start: NotificationState): Work => {
   let state = start;
   const transitions: Stamped[] = [];
+  const states: NotificationState[] = [];
   let requests: Request[] = [];
   const written = new Map<ProviderName, ProviderState | null>();
   const known = (name: ProviderName): ProviderState => input.providers?.[name] ?? NEVER_OPENED;
@@ -95,6 +98,7 @@ export const openWork = (input: DecisionInput, start: NotificationState): Work =
       const stamped = { at: input.now, transition };
       state = evolve(state, stamped);
       transitions.push(stamped);
+      states.push(state);
     },
     request: (request) => { requests.push(request); },
     dropEnqueue: (key) => { requests = requests.filter((one) => one.kind !== 'enqueue' || one.attempt !== key); },
@@ -107,6 +111,6 @@ export const openWork = (input: DecisionInput, start: NotificationState): Work =
     provider: (name) => written.get(name) ?? known(name),
     setProvider: (name, next) => { written.set(name, { ...next, revision: known(name).revision + 1 }); },
     restOnProvider: (name) => { if (input.providers && !written.has(name)) written.set(name, null); },
-    finish: () => ({ transitions, requests: [...requests, ...providerRequests()], state }),
+    finish: () => ({ transitions, requests: [...requests, ...providerRequests()], state, states }),
   };
 };

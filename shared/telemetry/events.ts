@@ -38,6 +38,7 @@ export const EVENTS = {
   request: 'request',
   requestFailed: 'request.failed',
   reportCodeFailed: 'report_code.failed',
+  reportVisitLost: 'report_visit.lost',
   policyUnfit: 'policy.unfit',
   started: 'service.started',
   stopped: 'service.stopped',

@@ -5,12 +5,12 @@ import type { RunningDashboard } from '../../services/dashboard/dashboard.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
 import { describeInBrowser, isTooWide, keepPicture, launchBrowser, openPage } from '../support/browser.ts';
 import { signInWith } from '../support/sign-in.ts';
-import { shippedPolicies, silentLog } from '../support/test-engine.ts';
+import { untiringPolicies, silentLog } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 
 /** The SMS alone, tried once: where the provider cannot be reached it is a dead letter at once. */
-const smsOnce = (): Policy[] => shippedPolicies().map((policy) => ({ ...policy, steps: policy.steps.slice(0, 1).map((step) => ({ ...step, transportRetry: { ...step.transportRetry, maxSubmissions: 1 } })) }));
+const smsOnce = (): Policy[] => untiringPolicies().map((policy) => ({ ...policy, steps: policy.steps.slice(0, 1).map((step) => ({ ...step, transportRetry: { ...step.transportRetry, maxSubmissions: 1 } })) }));
 
 const LOGIN = { username: 'operator', password: 'correct:horse' };
 

@@ -27,7 +27,7 @@ const problem = (text: string): string => (/role="alert">([^<]*)</.exec(text)?.[
 
 describe('the filters of lists', () => {
   test.each([
-    ['/?state=accepted', '“state” is no filter of this list. There are: event, status, purpose, before.'],
+    ['/?state=accepted', '“state” is no filter of this list. There are: event, status, purpose, throttled, before.'],
     ['/?status=sleeping', /^“sleeping” does not fit into “status”. There is no such status. There are: accepted, in_progress, /],
     ['/?purpose=nothing', /^“nothing” does not fit into “purpose”. There is no such purpose. There are: .*game-support-urgent/],
     ['/?before=7', '“7” does not fit into “before”. It is an event id.'],

@@ -1,10 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { addressPrint, suppressDestination } from '../../shared/delivery/suppression.ts';
+import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
+import { createHands } from '../../shared/delivery/hands.ts';
+import { noRecent } from '../../shared/delivery/recent.ts';
 import { appendGroup } from '../../shared/ledger/append-group.ts';
 import type { Append } from '../../shared/ledger/rows.ts';
 import { insertSuppression, listSuppressions, removeSuppressions } from '../../shared/ledger/suppressions.ts';
 import { openOverlappingStarts } from './overlapping-starts.ts';
 import type { Person } from './overlapping-starts.ts';
+import { urgentRequest } from '../support/test-engine.ts';
 
 const { engine, transaction, untilOneWaits, acceptOne, decided, start } = openOverlappingStarts();
 const optOut = (person: Person): Promise<Append> =>
@@ -61,6 +65,36 @@ describe('a submission and a suppression of its destination, on two connections'
     await untilOneWaits();
     await client.query('COMMIT');
     expect(await started).toBe(false);
+  });
+
+  /** An acceptance that starts its own submission, decided with the suppression list as it was. */
+  const startedAtOnce = async (number: string) => {
+    const begun: string[] = [];
+    const hands = createHands();
+    hands.serve('sms', { provider: 'twilio', place: () => ({ submit: (key) => begun.push(key), leave: () => undefined }) });
+    const request = urgentRequest();
+    const accepting = acceptNotification({ ...engine(), hands, recent: { ...noRecent, providers: () => ({}) } }, { ...request, recipient: { ...request.recipient, sms: number } });
+    return { accepting, begun };
+  };
+  const phases = async (outcome: Awaited<ReturnType<typeof acceptNotification>>) => (outcome.kind === 'accepted' ? (await engine().load(outcome.eventId))?.state.steps.map(({ phase }) => phase) : outcome.kind);
+
+  test('is started by an acceptance too, which waits for a suppression that is being made and then starts nothing', async () => {
+    const { client, db } = await transaction();
+    await insertSuppression(db, ofNumber('+12025579001'));
+    const { accepting, begun } = await startedAtOnce('+12025579001');
+    await untilOneWaits();
+    await client.query('COMMIT');
+    expect([await phases(await accepting), begun]).toEqual([['skipped', 'started'], []]);
+  });
+
+  test('is started by an acceptance that waited for a suppression which was taken back', async () => {
+    const { client, db } = await transaction();
+    await insertSuppression(db, ofNumber('+12025579002'));
+    const { accepting, begun } = await startedAtOnce('+12025579002');
+    await untilOneWaits();
+    await client.query('ROLLBACK');
+    const outcome = await accepting;
+    expect([await phases(outcome), begun]).toEqual([['started', 'waiting'], [`${outcome.kind === 'accepted' ? outcome.eventId : ''}.sms.1`]]);
   });
 
   test('does not hold up submissions to one destination by each other', async () => {
