@@ -17,7 +17,7 @@ import { showNotification } from './notification-view.ts';
 import { page } from './page.ts';
 import { readReason } from './reason-routes.ts';
 
-export const ACTS = ['close', 'pause', 'resume', 'retry'] as const;
+const ACTS = ['close', 'pause', 'resume', 'retry'] as const;
 type Act = Permitted['action'];
 
 /** A form as it was sent, for the notification of its address. */

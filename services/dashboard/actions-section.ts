@@ -16,7 +16,7 @@ export interface Looker { user: string; role: Role; token: string | null }
 export interface FormProblem { act: Permitted['action']; attempt: Permitted['attempt']; problem: string; given: string; inField: boolean }
 
 /** Whether forms are for whoever looks: by his role, and because a session has a token for them. */
-export const mayAct = ({ role, token }: Looker): boolean => mayChange(role) && token !== null;
+export const hasForms = ({ role, token }: Looker): boolean => mayChange(role) && token !== null;
 
 const NAMES: Readonly<Record<Permitted['action'], string>> = { close: 'Close', pause: 'Pause', resume: 'Resume', retry: 'Retry' };
 const partOf = (attempt: string | null): string[] => attempt?.split('.').slice(1) ?? [];
@@ -58,7 +58,7 @@ const permittedCard = (one: Permitted, view: ActionsView): string => {
   const isOpen = view.problem !== undefined && idOf({ action: view.problem.act, attempt: view.problem.attempt }) === id;
   return `<details class="act" id="${id}"${isOpen ? ' open' : ''}><summary id="${id}-summary">${nameOf(one)}${short === null ? '' : ` <span class="soft">${short}</span>`}</summary>
 <p>${effectOf(one, view.shown)}</p>${one.action === 'pause' ? pausePreviewSection(view.shown) : ''}
-${mayAct(view.looker) ? fieldOf(one, view) : ''}</details>`;
+${hasForms(view.looker) ? fieldOf(one, view) : ''}</details>`;
 };
 
 const whoMay = ({ role, token }: Looker): string => {

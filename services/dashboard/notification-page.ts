@@ -7,7 +7,7 @@ import { STATUS_WORDS, toldHtml } from './notification-words.ts';
 import type { ShownNotification } from './notification-view.ts';
 import { redrawMs, tagOfShown } from './notification-view.ts';
 import type { ActionsView } from './actions-section.ts';
-import { actionsHold, actionsSection, mayAct } from './actions-section.ts';
+import { actionsHold, actionsSection, hasForms } from './actions-section.ts';
 import { actsSection, byWhom, toldSection } from './acts-section.ts';
 import { riskSection } from './risk-section.ts';
 import { badge, facts, page, shownTime, table } from './page.ts';
@@ -86,7 +86,7 @@ ${part('acts', actsSection(shown))}
 const liveLine = (eventId: string, open: boolean, { still, looker }: PageView): string => {
   if (!open) return '<p class="soft">Settled: nothing more happens by itself.</p>';
   return still ? `<p class="soft">This page stands still.</p> <a href="/notifications/${eventId}">Update by itself</a>`
-    : `<p id="live-state" class="soft" role="status">${mayAct(looker) ? 'Without script this page stands still.' : 'Updates by itself.'}</p> ${mayAct(looker) ? `<noscript><a href="/notifications/${eventId}">Load it again</a></noscript>` : ''} <a href="/notifications/${eventId}?still=1">Stop updating</a>`;
+    : `<p id="live-state" class="soft" role="status">${hasForms(looker) ? 'Without script this page stands still.' : 'Updates by itself.'}</p> ${hasForms(looker) ? `<noscript><a href="/notifications/${eventId}">Load it again</a></noscript>` : ''} <a href="/notifications/${eventId}?still=1">Stop updating</a>`;
 };
 
 /** A notification's whole record: where it stands, what may be done, drawn and in words, its attempts and every entry. */
@@ -96,7 +96,7 @@ export const notificationPage = (shown: ShownNotification, view: PageView): stri
   const open = state.settledAt === null;
   const updating = open && !view.still;
   // Loaded anew by itself, a page would take away what somebody writes.
-  const reloads = updating && !mayAct(view.looker);
+  const reloads = updating && !hasForms(view.looker);
   const parts = liveParts(shown, view);
   return page('Notification', `<h1>Notification</h1>
 <div class="idline"><code id="event-id">${eventId}</code><button type="button" id="copy-id" data-copy="${eventId}" hidden>Copy</button>${hasTicket ? `<a href="/tickets/${eventId}">Ticket: what the player wrote</a>` : ''}

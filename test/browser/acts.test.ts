@@ -90,13 +90,14 @@ describeInBrowser('what people do to a notification, in a browser', () => {
 
   test('a viewer reads what may be done, the preview too, and is given no form', async () => {
     const eventId = await pair.accept();
-    await pair.pass(60_000);
+    pair.jump(2_000);
     for (const look of OTHERS) {
       const { context, page, complaints } = await openPage(browser, look);
-      await signInWith(page, `${dashboard.url}/notifications/${eventId}`, { username: 'vic', password: 'correct:horse' });
+      // Without script it loads itself anew for whoever has no form.
+      await signInWith(page, `${dashboard.url}/notifications/${eventId}${look.javaScript ? '' : '?still=1'}`, { username: 'vic', password: 'correct:horse' });
       expect(await page.textContent('main')).toContain('Your role may look only. An operator or an administrator may do the following.');
       await page.click('#act-pause-summary');
-      expect(await page.textContent('#pause-preview')).toContain('It would hold one notification');
+      expect(await page.textContent('#pause-preview')).toMatch(/^It would hold one notification.* First breach in 28 s, at .* UTC: whether email starts would not be decided\./);
       await looksRight(page, 'acts-viewer', look);
       for (const path of [`/notifications/${eventId}`, `/notifications/${eventId}/act`, '/reason']) {
         await page.goto(`${dashboard.url}${path}`);
