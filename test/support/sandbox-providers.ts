@@ -7,8 +7,8 @@ import type { TransportSettings } from '../../shared/transports/open-transports.
 export const SANDBOX_ACCOUNT = { accountSid: `AC${'0'.repeat(32)}`, authToken: 'token', sinchPlanId: 'plan-1', sinchToken: 'sinch-token', resendApiKey: 're_test' };
 
 /** How the chosen transports reach the sandbox's stand-ins. */
-export const sandboxProviders = (sandbox: RunningSandbox, choice: TransportChoice): Pick<TransportSettings, 'sms' | 'email'> => {
-  const { accountSid, authToken, sinchPlanId, sinchToken, resendApiKey } = SANDBOX_ACCOUNT;
+export const sandboxProviders = (sandbox: RunningSandbox, choice: TransportChoice, account = SANDBOX_ACCOUNT): Pick<TransportSettings, 'sms' | 'email'> => {
+  const { accountSid, authToken, sinchPlanId, sinchToken, resendApiKey } = account;
   return {
     sms: choice.sms === 'twilio'
       ? { name: 'twilio', baseUrl: sandbox.httpUrl, accountSid, authToken }

@@ -7,10 +7,12 @@ const base64Of = (text: string): string[] => [0, 1, 2].map((shift) => {
 });
 const quotedPrintable = (text: string): string => text.replace(/[^\x21-\x3c\x3e-\x7e]/g, (one) => [...Buffer.from(one)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''));
 
-/** A text as it may stand where nobody looks for it: raw, base64 (at each offset), URL-safe base64, quoted-printable, percent-encoded and hex. */
+const htmlEscaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll('\'', '&#39;');
+
+/** A text as it may stand where nobody looks for it: raw, as JSON and as HTML, base64 (at each offset), URL-safe base64, quoted-printable, percent-encoded and hex. */
 export const encodingsOf = (text: string): string[] => {
   const base64 = base64Of(text);
-  const all = [text, ...base64, ...base64.map((one) => one.replaceAll('+', '-').replaceAll('/', '_')), quotedPrintable(text), encodeURIComponent(text), Buffer.from(text).toString('hex')];
+  const all = [text, JSON.stringify(text).slice(1, -1), htmlEscaped(text), ...base64, ...base64.map((one) => one.replaceAll('+', '-').replaceAll('/', '_')), quotedPrintable(text), encodeURIComponent(text), Buffer.from(text).toString('hex')];
   return [...new Set(all)].filter((one) => one.length >= 4);
 };
 

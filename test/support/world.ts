@@ -96,13 +96,16 @@ export interface WorldSettings {
   pollsPerSecond?: CoordinatorSettings['pollsPerSecond'];
   /** Whom its coordinator tells; without it, nobody. */
   alerts?: CoordinatorSettings['alerts'];
+  /** What its providers are told and expect; `SANDBOX_ACCOUNT` where it is left out. */
+  account?: typeof SANDBOX_ACCOUNT;
   /** As the standalone runs: workers take over what this process enqueues, and what was just seen is not loaded again. */
   together?: boolean;
   /** For jitter; left out, it is random. */
   random?: () => number;
 }
 
-const ORIGIN_SECRET = 'a-secret-of-the-shop-with-forty-characters';
+/** What questions to the shop are signed with. */
+export const ORIGIN_SECRET = 'a-secret-of-the-shop-with-forty-characters';
 
 const DEFAULT_TRANSPORTS: TransportChoice = { sms: 'twilio', email: 'smtp' };
 
@@ -113,11 +116,12 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const databaseThrough = await through(database.url);
   const path = settings.backend.redisUrl ? await openQueuePath(settings.backend.redisUrl) : null;
   const redisUrl = path?.redisUrl ?? null;
-  const direct = openDatabase({ url: database.url, poolSize: 2, role: null });
+  const direct = openDatabase({ url: database.url, poolSize: 2, role: null, connectTimeoutMs: 10_000 });
   let paused = 0;
   let at = settings.startAt ?? Date.now();
   const now = (): number => at;
-  const sandbox = await startSandbox({ httpPort: 0, smtpPort: 0, ...SANDBOX_ACCOUNT, now });
+  const account = settings.account ?? SANDBOX_ACCOUNT;
+  const sandbox = await startSandbox({ httpPort: 0, smtpPort: 0, ...account, now });
   const origin = await startOrigin({ port: 0, secret: ORIGIN_SECRET, now });
   const watchers = new Set<() => void>();
   const keys = settings.ring ?? generateKeyRingText();
@@ -150,7 +154,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
   const relay = createRelay({ ledger: engine.ledger, queue, now, log: engine.log, metrics: engine.metrics, ...(handOver ? { handOver } : {}) });
   const providerTimeoutMs = settings.providerTimeoutMs ?? 1_000;
   const transports = (['sms', 'email'] as const).map((channel) => openTransport(channel, {
-    ...sandboxProviders(sandbox, settings.transports ?? DEFAULT_TRANSPORTS), timeoutMs: providerTimeoutMs, now,
+    ...sandboxProviders(sandbox, settings.transports ?? DEFAULT_TRANSPORTS, account), timeoutMs: providerTimeoutMs, now,
   }));
   const common = { engine, queue, relay, providerTimeoutMs, submitStartWithinMs: 2_000 };
   const startWorkers = () => transports.map((transport) => startDelivery({ ...common, channel: transport.channel, transport, concurrency: 8, actor: `delivery-${transport.channel}`, ...(handOver ? { takesOver: handOver } : {}) }));
