@@ -36,6 +36,7 @@ export interface DeliverySettings {
 export const startDelivery = (settings: DeliverySettings): RunningWorker => {
   const { engine, channel, transport, submitStartWithinMs, actor, takesOver } = settings;
   const gate = createGate(settings.concurrency);
+  const places = createPlaces(engine.monotonic, gate.room);
   const perform = (key: AttemptKey): Promise<Performed> => gate(() => performAttempt(engine, key, { transport, submitStartWithinMs, actor }));
   const worker = settings.queue.startWorker(channel, {
     concurrency: settings.concurrency,
@@ -44,7 +45,7 @@ export const startDelivery = (settings: DeliverySettings): RunningWorker => {
     handler: async ({ payload }) => {
       const key = attemptKeyOf(String(payload['eventId']), channel, Number(payload['sequence']));
       try {
-        return await perform(key);
+        return await perform(key).finally(places.look);
       } catch (error) {
         if (!isDatabaseAway(error)) throw error;
         // The hint is kept: the ledger decides anew when it can be read, and finds a started submission where there was one.
@@ -52,7 +53,6 @@ export const startDelivery = (settings: DeliverySettings): RunningWorker => {
       }
     },
   });
-  const places = createPlaces(engine.monotonic, gate.room);
   // Only the calls are counted: what is being written down takes nothing of the provider.
   const inTurn = (place: PlaceAhead) => <Value>(call: () => Promise<Value>): Promise<Value> => gate(() => place.call(call));
   let closing = false;

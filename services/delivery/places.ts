@@ -12,7 +12,9 @@ export interface Places {
   enter: () => PlaceAhead | null;
   /** The same for one that can wait: resolves once there is a place. */
   await: () => Promise<PlaceAhead>;
-  /** Resolves once no place is taken or waited for. */
+  /** Says that a call may have become free by other means: whoever waits is let in. */
+  look: () => void;
+  /** Resolves once no place is taken. */
   idle: () => Promise<void>;
 }
 
@@ -72,6 +74,7 @@ export const createPlaces = (monotonic: () => number, free: () => number): Place
     };
   };
   return {
+    look: letIn,
     enter: () => (waiting.length === 0 && hasRoom() ? enter() : null),
     await: () => (waiting.length === 0 && hasRoom() ? Promise.resolve(enter()) : new Promise((resolve) => waiting.push(resolve))),
     idle: () => (taken === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),

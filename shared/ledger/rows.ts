@@ -102,9 +102,9 @@ const attemptRow = (attempt: AttemptState, after: NotificationState, template: {
   attempt_key: attempt.key, event_id: after.eventId, step: attempt.step, origin: attempt.origin, channel: attempt.channel,
   sequence: attempt.sequence, state: attempt.state, provider: attempt.provider, provider_message_id: attempt.providerMessageId ?? undefined,
   render_hash: attempt.renderHash, policy_version: after.policyVersion, template: template.name, template_version: template.version,
-  outcome: attemptOutcome(attempt), reason: attempt.reason ?? undefined, reason_by: attempt.reason ? reasonBy(attempt.reason) : undefined,
+  outcome: attemptOutcome(attempt), reason: attempt.reason ?? undefined, reason_by: attempt.reason ? reasonBy(attempt.reason) : null,
   decision_deadline_at: toTimestamp(attempt.decisionDeadlineAt), planned_at: toTimestamp(attempt.plannedAt),
-  queued_at: instantOf(attempt.queuedAt), submitted_at: instantOf(attempt.submittedAt), settled_at: instantOf(attempt.settledAt), next_poll_at: instantOf(attempt.nextPollAt),
+  queued_at: instantOf(attempt.queuedAt), submitted_at: instantOf(attempt.submittedAt), settled_at: instantOf(attempt.settledAt), next_poll_at: toTimestampOrNull(attempt.nextPollAt),
   provider_wait_at: instantOf(attempt.providerWaitAt),
 });
 

@@ -21,7 +21,7 @@ const compose = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { 
 const ours = Object.entries(compose.services).filter(([, { image }]) => image === 'tocsin');
 /** A command names the compiled file; here is its source. */
 const sourceOf = (command: readonly string[] = []): string => join(root, (command[1] ?? '').replace(/\.js$/, '.ts'));
-const known = new Set([...Object.keys(VARIABLES), 'SANDBOX_HOST', 'SANDBOX_PORT', 'SANDBOX_SMTP_PORT', 'SANDBOX_LOG', 'NODE_ENV']);
+const known = new Set([...Object.keys(VARIABLES), 'SANDBOX_HOST', 'SANDBOX_PORT', 'SANDBOX_SMTP_PORT', 'SANDBOX_LOG', 'NODE_ENV', 'NODE_OPTIONS']);
 
 describe('the Dockerfile', () => {
   test('copies only what is there, and what .dockerignore lets through', () => {

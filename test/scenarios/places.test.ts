@@ -46,6 +46,20 @@ test('a call that begins makes room, and those that wait come in their order bef
   expect(order).toEqual([2, 3]);
 });
 
+test('whoever waits for calls that others make is let in once one of those has ended', async () => {
+  let free = 0;
+  const places = createPlaces(() => 1_000, () => free);
+  let isIn = false;
+  const waits = places.await().then((place) => { isIn = true; return place; });
+  places.look();
+  await Promise.resolve();
+  expect([isIn, places.enter()]).toEqual([false, null]);
+  free = 1;
+  places.look();
+  await waits;
+  expect(isIn).toBe(true);
+});
+
 test('is idle once every place was left, each of them once', async () => {
   const { places } = open(2);
   const [one, other] = [places.enter(), places.enter()];
