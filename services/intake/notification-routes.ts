@@ -1,5 +1,6 @@
 import type { RequestHandler, Response, Router } from 'express';
 import { explain } from '../../shared/domain/explain.ts';
+import { EVENT_ID } from '../../shared/domain/words.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { readEntries, readNotification } from '../../shared/ledger/reads.ts';
 import { apiKeyOf, requireApiKey } from './api-key-auth.ts';
@@ -14,7 +15,6 @@ import { jsonBody } from './read-body.ts';
 import { addRoute } from './routes.ts';
 
 type ForEvent = RequestHandler<{ event_id: string }>;
-const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
 
 const find = async (engine: Engine, eventId: string, response: Response) => {
   const record = EVENT_ID.test(eventId) ? await readNotification(engine.db, { eventId, tenant: apiKeyOf(response).tenant }) : null;
