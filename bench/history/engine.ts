@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadTemplates } from '../../shared/content/template-file.ts';
+import type { Policy } from '../../shared/domain/policy.ts';
 import { createEngine } from '../../shared/delivery/engine.ts';
 import { openDatabase } from '../../shared/ledger/database.ts';
 import { migrate } from '../../shared/ledger/migrate.ts';
@@ -23,7 +24,10 @@ export interface HistoryDatabase extends ClockedEngine {
 const shipped = (folder: string): string => fileURLToPath(new URL(`../../${folder}`, import.meta.url));
 const SENDER = { sms: '+12025550100', email: 'Tocsin <tocsin@example.com>' };
 
-/** The product's engine on a migrated database, with the shipped policies and templates published. */
+/** A history has one phone, which the shipped throttle would spare. */
+const untiring = (policies: Policy[]): Policy[] => policies.map((policy) => ({ ...policy, steps: policy.steps.map((shippedStep) => { const step = { ...shippedStep }; delete step.throttle; return step; }) }));
+
+/** The product's engine on a migrated database, with the shipped policies (but for their throttles) and templates published. */
 export const openClocked = async (url: string, { poolSize = 3, keys = generateKeyRingText() }: { poolSize?: number | undefined; keys?: string | undefined } = {}): Promise<ClockedEngine & { keys: string; close: () => Promise<void> }> => {
   const db = openDatabase({ url, poolSize });
   let at = Date.now();
@@ -32,7 +36,7 @@ export const openClocked = async (url: string, { poolSize = 3, keys = generateKe
     log: createLogger({ level: 'silent', service: 'bench', redactPaths: [] }),
   });
   const templates = loadTemplates(shipped('templates')).map((definition) => ({ name: definition.name, version: definition.version, definition }));
-  await publishVersions(db, { policies: loadPolicies(shipped('policies')), templates, now: at });
+  await publishVersions(db, { policies: untiring(loadPolicies(shipped('policies'))), templates, now: at });
   return { engine, keys, moveTo: (to) => { at = to; }, close: () => db.close() };
 };
 

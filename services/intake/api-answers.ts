@@ -49,7 +49,14 @@ export const history = z.strictObject({
   })),
 });
 
-export const explanation = z.strictObject({ event_id: eventId, policy: z.strictObject({ purpose: z.string(), version: z.int() }), explanation: z.array(z.string()) });
+export const explanation = z.strictObject({
+  event_id: eventId, policy: z.strictObject({ purpose: z.string(), version: z.int() }),
+  channels: z.array(z.strictObject({
+    step: z.int().meta({ description: 'From 1 on, as the sentences count.' }), channel, used: z.boolean().meta({ description: 'Something of it was, or may have been, at its provider, or was refused there.' }),
+    cause: z.string().meta({ description: 'Why: a code. Expect new ones.' }), text: z.string(),
+  })).meta({ description: 'Each step of the policy, answered once.' }),
+  explanation: z.array(z.string()).meta({ description: 'What happened, in the order of the ledger.' }),
+});
 
 const inFlight = z.boolean().meta({ description: 'A call to a provider was under way at that instant, and cannot be taken back.' });
 const replayed = z.boolean().meta({ description: 'It was so already; the first reason stands.' });

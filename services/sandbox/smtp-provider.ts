@@ -22,7 +22,7 @@ type Done = (error?: Error | null, text?: string) => void;
 
 const MAX_MESSAGE_BYTES = 40 * 1024 * 1024;
 const LONGER_THAN_ANY_HANG_MS = 3_600_000;
-const KEPT_HEADERS = ['message-id', 'date', 'list-unsubscribe', 'list-unsubscribe-post', 'auto-submitted', 'reply-to'];
+const KEPT_HEADERS = ['message-id', 'date', 'list-unsubscribe', 'list-unsubscribe-post', 'auto-submitted', 'reply-to', 'references', 'in-reply-to'];
 const ATTEMPT_KEY = /^evt_[0-9A-Za-z]+\.[a-z]+\.\d+$/;
 const asKey = (text: string | undefined): string | null => (text !== undefined && ATTEMPT_KEY.test(text) ? text : null);
 

@@ -2,12 +2,14 @@ import { z } from 'zod';
 import { policySchema } from './policy-file.ts';
 import { rosterSchema } from './roster.ts';
 import { sendersSchema } from './senders-file.ts';
+import { suppliesSchema } from './supplies-file.ts';
 import { templateSchema } from './template-file.ts';
 
 const SOURCES = {
   policy: [policySchema, 'A policy version: policies/<purpose>/<version>.yaml'],
   roster: [rosterSchema, 'Who is told: policies/roster.yaml'],
   senders: [sendersSchema, 'Registered senders: policies/senders.yaml'],
+  supplies: [suppliesSchema, 'What purposes supply: policies/supplies.yaml'],
   template: [templateSchema, 'A template version: templates/<name>/<version>/template.yaml'],
 } as const;
 

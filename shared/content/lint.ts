@@ -7,6 +7,7 @@ import type { ReadPolicy } from './policy-file.ts';
 import { checkPurpose } from './purpose-check.ts';
 import { loadRoster, RosterFileError } from './roster.ts';
 import { readSenders } from './senders-file.ts';
+import { checkSuppliesOf, readSupplies } from './supplies-file.ts';
 import { readTemplates } from './template-file.ts';
 import type { ReadTemplate, ReadTemplates } from './template-file.ts';
 import { isError } from './yaml-file.ts';
@@ -44,7 +45,7 @@ const once = (problems: readonly FileProblem[]): FileProblem[] => [...new Map(pr
 export const inOrder = (problems: readonly FileProblem[]): FileProblem[] => once(problems).sort(order);
 
 /**
- * Reads policies, roster, senders and templates and holds them against each other. Touches nothing else; that a published version
+ * Reads policies, roster, senders, supplies and templates and holds them against each other. Touches nothing else; that a published version
  * was changed only a database can tell.
  * @throws ConfigurationError where a folder is not there.
  */
@@ -52,8 +53,9 @@ export const lintContent = ({ policyDir, templateDir, carriers }: LintInput): Li
   const policies = readPolicies(policyDir);
   const templates: ReadTemplates | null = templateDir === null ? null : readTemplates(templateDir);
   const { senders, problems: senderProblems } = readSenders(policyDir);
-  const together = templates === null ? [] : policies.read.flatMap((policy) => checkPurpose(policy, { templates, senders, carriers }));
-  const problems = [...policies.problems, ...templates?.problems ?? [], ...senderProblems, ...rosterProblems(policyDir), ...together];
+  const { supplies, problems: suppliesProblems } = readSupplies(policyDir);
+  const together = templates === null ? [] : policies.read.flatMap((policy) => checkPurpose(policy, { templates, senders, supplies, carriers }));
+  const problems = [...policies.problems, ...templates?.problems ?? [], ...senderProblems, ...suppliesProblems, ...(supplies ? checkSuppliesOf(supplies, new Set(policies.read.map(({ policy }) => policy.purpose))) : []), ...rosterProblems(policyDir), ...together];
   return { problems: inOrder(problems), policies: policies.read, templates: templates?.read ?? [] };
 };
 

@@ -14,6 +14,8 @@ export interface MimeInput {
   attemptKey: string;
   /** Becomes the Date. */
   plannedAt: number;
+  /** What is before the `@` of the message that this one answers as far as a mail program can see: of those with the same it makes one conversation. */
+  thread?: string;
   /** An https link for `List-Unsubscribe` with one click (RFC 8058). */
   unsubscribeUrl?: string;
   /** Attached in this order; only their names and types are written here. */
@@ -97,7 +99,7 @@ const withAttachments = (alternative: string, boundary: string, attachments: Non
 };
 
 /** As `composeMime`, with places for attachments, whose bytes are put in as the message is sent. */
-export const composeMail = ({ from, to, subject, text, html, attemptKey, plannedAt, unsubscribeUrl, attachments = [] }: MimeInput): ComposedMail => {
+export const composeMail = ({ from, to, subject, text, html, attemptKey, plannedAt, thread, unsubscribeUrl, attachments = [] }: MimeInput): ComposedMail => {
   // Quoted-printable writes every `=` as `=3D`, so a boundary with `=_` can stand in no body.
   const boundary = `=_${attemptKey}`;
   const domain = domainToASCII(from.address.slice(from.address.lastIndexOf('@') + 1)) || 'localhost';
@@ -106,6 +108,7 @@ export const composeMail = ({ from, to, subject, text, html, attemptKey, planned
     `To: ${to}`,
     `Subject: ${unstructured(subject, 'Subject: '.length)}`,
     `Message-ID: <${attemptKey}@${domain}>`,
+    ...(thread === undefined ? [] : [`In-Reply-To: <${thread}@${domain}>`, `References: <${thread}@${domain}>`]),
     `Date: ${dateOf(plannedAt)}`,
     `Tocsin-Attempt-Key: ${attemptKey}`,
     'Auto-Submitted: auto-generated',

@@ -3,7 +3,8 @@ import type { Policy } from '../domain/policy.ts';
 import { quietHoursField, quietHoursOf } from './quiet-hours.ts';
 
 const channel = z.enum(['sms', 'email']);
-const variableName = z.string().regex(/^[a-z][a-z0-9_]*$/, 'a variable is named in lower case with underscores');
+/** A variable of a template. */
+export const variableName = z.string().regex(/^[a-z][a-z0-9_]*$/, 'a variable is named in lower case with underscores');
 
 /** What holds in one region. An empty one is told by the check of the policy, since it means that somebody forgot its rule. */
 const regionField = z.preprocess((value) => value ?? {}, z.strictObject({

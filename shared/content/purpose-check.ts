@@ -4,14 +4,15 @@ import type { Channel } from '../domain/words.ts';
 import type { ReadPolicy } from './policy-file.ts';
 import { lacksRegistration } from './senders-file.ts';
 import type { Senders } from './senders-file.ts';
+import type { Supplies } from './supplies-file.ts';
 import { checkStates } from './states-check.ts';
 import type { ReadTemplate, ReadTemplates } from './template-file.ts';
 import type { FileProblem } from './yaml-file.ts';
 
 /** What the policies of a folder are held against. */
-export interface Surroundings { templates: ReadTemplates; senders: Senders | null; carriers: Readonly<Record<Channel, Carrier>> }
+export interface Surroundings { templates: ReadTemplates; senders: Senders | null; supplies: Supplies | null; carriers: Readonly<Record<Channel, Carrier>> }
 
-const checkTemplateOf = ({ policy, at }: ReadPolicy, index: number, { templates: { present, read }, carriers }: Surroundings): FileProblem[] => {
+const checkTemplateOf = ({ policy, at }: ReadPolicy, index: number, { templates: { present, read }, carriers }: Pick<Surroundings, 'templates' | 'carriers'>): FileProblem[] => {
   const { template: name, templateVersion: version, channel } = policy.steps[index] as PolicyStep;
   const versions = present.filter((one) => one.name === name).map((one) => one.version).sort((one, other) => one - other);
   if (versions.length === 0) return [at(['steps', index, 'template'], `is ${name}, which no template is called; correct it, or add a folder of that name to the templates`, 'unknown_template')];
@@ -57,10 +58,17 @@ const checkQuietHours = ({ policy, at }: ReadPolicy): FileProblem[] => Object.en
   .filter(([, { timeZone, ifUnknown, except }]) => timeZone === 'recipient' && ifUnknown === undefined && except?.includes(policy.urgency) !== true)
   .map(([channel]) => ({ ...at(['regions', region, 'quiet_hours', channel], `go by the recipient's time zone, and name none to go by where it is not known: ${channel} is never used then; add if_unknown with the zones of ${region}`, 'no_zone_to_go_by'), level: 'warning' as const })));
 
-/** Variables that some template needs and whoever hands over a notification does not give. */
+/** Variables that some template needs and whoever hands over a notification does not give, by the policy's own word. */
 const checkSupplies = ({ policy, at }: ReadPolicy, templates: readonly ReadTemplate[]): FileProblem[] => (policy.supplies === undefined ? [] : templates.flatMap(({ template }) =>
   Object.keys(template.variables).filter((name) => !policy.supplies?.includes(name)).map((name) =>
     at(['supplies'], `lacks ${name}, which ${template.name} ${template.version} needs; add it, and give it with every notification, or drop it from the template`, 'variable_not_supplied'))));
+
+/** The same by what stands beside the policies. Told where the template declares it: that version is unfit, and not the file for all of them. */
+const checkSuppliesBeside = ({ policy }: ReadPolicy, templates: readonly ReadTemplate[], supplies: Supplies | null): FileProblem[] => {
+  const given = policy.supplies === undefined ? supplies?.of[policy.purpose] : undefined;
+  return given === undefined ? [] : templates.flatMap(({ template, at }) => Object.keys(template.variables).filter((name) => !given.includes(name)).map((name) =>
+    at(['variables', name], `is not among what ${supplies?.file} says that ${policy.purpose} is given; add it there, and give it with every notification, or drop it from the template`, 'variable_not_supplied')));
+};
 
 /** A variable that one template calls secret is secret in all of the purpose: it is the same value. */
 const checkSecrets = ({ policy }: ReadPolicy, templates: readonly ReadTemplate[]): FileProblem[] => {
@@ -79,10 +87,10 @@ const checkSecrets = ({ policy }: ReadPolicy, templates: readonly ReadTemplate[]
 };
 
 /** What a policy and its templates, senders and transports are together: each may be fine alone and all of them wrong. */
-export const checkPurpose = (policy: ReadPolicy, { templates, senders, carriers }: Surroundings): FileProblem[] => {
+export const checkPurpose = (policy: ReadPolicy, { templates, senders, supplies, carriers }: Surroundings): FileProblem[] => {
   const own = policy.policy.steps.flatMap(({ template: name, templateVersion: version }) => templates.read.filter(({ template }) => template.name === name && template.version === version));
   return [
-    ...policy.policy.steps.flatMap((_step, index) => [...checkTemplateOf(policy, index, { templates, senders, carriers }), ...checkCarrier(policy, index, carriers)]),
-    ...checkSenders(policy, senders), ...checkQuietHours(policy), ...checkSupplies(policy, own), ...checkSecrets(policy, own), ...checkStates(own),
+    ...policy.policy.steps.flatMap((_step, index) => [...checkTemplateOf(policy, index, { templates, carriers }), ...checkCarrier(policy, index, carriers)]),
+    ...checkSenders(policy, senders), ...checkQuietHours(policy), ...checkSupplies(policy, own), ...checkSuppliesBeside(policy, own, supplies), ...checkSecrets(policy, own), ...checkStates(own),
   ];
 };

@@ -10,6 +10,7 @@ import { fileNameOf } from './artifacts/media-types.ts';
 import { composeMail } from './mime.ts';
 import type { Mailbox } from './mime.ts';
 import { smsSize } from './segments.ts';
+import { threadOf } from './thread.ts';
 import { givesUnsubscribe, oneClickOf, PARTS, resolveLocale, templateHash, UNSUBSCRIBE_VARIABLE } from './template.ts';
 import type { Part, TemplateVersion, VariableRule } from './template.ts';
 
@@ -25,6 +26,8 @@ export interface RenderInput {
   sender: { sms: string; email: string };
   attemptKey: AttemptKey;
   plannedAt: Instant;
+  /** When the notification was asked for; needed where the template makes conversations. */
+  requestedAt?: Instant;
   /** Attached to an email, in this order. */
   attachments?: readonly CarriedArtifact[];
 }
@@ -172,10 +175,11 @@ const checkedEmail = (input: RenderInput, parts: EmailParts): { to: string; from
   return { to, from, unsubscribe: oneClick === undefined ? {} : { unsubscribeUrl: unsubscribeUrl(input.variables[oneClick] ?? '', oneClick) } };
 };
 
-const renderEmail = (input: RenderInput, parts: EmailParts): RenderedMessage => {
+const renderEmail = (input: RenderInput, parts: EmailParts, variables: Record<string, string>): RenderedMessage => {
   const { to, from, unsubscribe } = checkedEmail(input, parts);
-  const { attemptKey, plannedAt, attachments = [] } = input;
-  const { mime, places } = composeMail({ from, to, ...parts, attemptKey, plannedAt, ...unsubscribe, attachments: attachments.map(({ type }) => ({ fileName: fileNameOf(type), type })) });
+  const { template, attemptKey, plannedAt, requestedAt, attachments = [] } = input;
+  const thread = template.terms?.thread && threadOf(template.terms.thread, { variables, requestedAt: requestedAt ?? refuse('the template makes conversations, and nothing says when the notification was asked for') });
+  const { mime, places } = composeMail({ from, to, ...parts, attemptKey, plannedAt, ...(thread === undefined ? {} : { thread }), ...unsubscribe, attachments: attachments.map(({ type }) => ({ fileName: fileNameOf(type), type })) });
   const carried = attachments.map(({ artifact, sha256, bytes }, index) => ({ artifact, sha256, bytes, at: places[index] as number }));
   return { channel: 'email', to, from: from.address, mime, ...(carried.length > 0 ? { attachments: carried } : {}) };
 };
@@ -202,7 +206,7 @@ const textsFor = (input: RenderInput): ReturnType<typeof textsOf> => {
 
 const render = (input: RenderInput): RenderResult => {
   const { locale, variables, texts: [first = '', text = '', html = ''] } = textsFor(input);
-  const message = input.channel === 'sms' ? renderSms(input, first, variables) : renderEmail(input, { subject: first, text, html });
+  const message = input.channel === 'sms' ? renderSms(input, first, variables) : renderEmail(input, { subject: first, text, html }, variables);
   const hash = createHash('sha256').update(canonicalText(message), 'utf8').digest('hex');
   return { ok: true, message, hash, locale, ...(message.channel === 'sms' ? { segments: smsSize(message.text).segments } : {}) };
 };

@@ -113,5 +113,20 @@ const checkOwner = (read: ReadTemplate): FileProblem[] => {
   return found;
 };
 
+/** A conversation is found again by its subject too (Gmail): one that shows anything else than what it goes by would never be one. */
+const checkThread = (read: ReadTemplate): FileProblem[] => {
+  const { template: { channel, variables, terms }, at } = read;
+  if (terms?.thread === undefined) return [];
+  const { by } = terms.thread;
+  if (channel !== 'email') return [at(['thread'], `is for email, and this template is for ${channel}; drop it`, 'thread')];
+  const named = by.flatMap((name, index) => {
+    if (!(name in variables)) return [at(['thread', 'by', index], `names ${name}, which is not among the variables; declare it or correct its name`, 'unknown_variable')];
+    return variables[name]?.secret ? [at(['thread', 'by', index], `names ${name}, which is secret and may not stand in a header, not even hashed; go by another variable`, 'thread')] : [];
+  });
+  const constant = ['postal_address', ...by];
+  return [...named, ...partsOf(read.template).filter(({ part }) => part === 'subject').flatMap((placed) => compilePart(placed.part, placed.source).reads.filter(({ name }) => !constant.includes(name)).map(({ name, line }) =>
+    inPart(read, placed, [line, `shows ${name}, by which the conversations of template.yaml do not go, so mail programs would keep every mail apart; move it to the text, or add it under thread.by`, 'thread'])))];
+};
+
 /** What the schema and the syntax cannot see: links, what an SMS costs, secrets, and what the law wants of a class of mail. */
-export const checkTemplate = (read: ReadTemplate): FileProblem[] => [...checkOwner(read), ...checkLinks(read), ...checkSegments(read), ...checkSecrets(read), ...checkHosts(read), ...checkPostalAddress(read), ...checkClassification(read)];
+export const checkTemplate = (read: ReadTemplate): FileProblem[] => [...checkOwner(read), ...checkLinks(read), ...checkSegments(read), ...checkSecrets(read), ...checkHosts(read), ...checkPostalAddress(read), ...checkClassification(read), ...checkThread(read)];

@@ -31,15 +31,20 @@ export const termFields = {
   postal_address: z.string().min(1).max(300).optional().describe('Commercial mail: the sender\'s address, shown by {{ postal_address }}'),
   opt_out: variable.optional().describe('Commercial or subscription mail: the variable by which a reader stops it: unsubscribe_url, or a url variable of your own'),
   one_click: variable.optional().describe('Commercial or subscription mail: the variable for List-Unsubscribe, with one click (RFC 8058): unsubscribe_url, or a url variable of your own; unsubscribe_url where opt_out is that'),
+  thread: z.strictObject({
+    by: z.array(variable).min(1, 'must name at least one variable').describe('Variables, none of them secret, whose values such mails have in common'),
+    within: durationField.describe('Length of the windows into which the instant of the request falls, in UTC: 1h is by the hour'),
+  }).optional().describe('Email: what comes together is one conversation to a mail program (References, In-Reply-To); its subject may show nothing but these variables'),
 };
 
 type Source = z.output<z.ZodObject<typeof termFields>>;
 
 /** The terms as a version keeps them; undefined where the file states none. */
-export const termsOf = ({ segments, link_hosts: linkHosts, states, postal_address: postalAddress, opt_out: optOut, one_click: oneClick }: Source, locales: readonly string[]): TemplateTerms | undefined => {
+export const termsOf = ({ segments, link_hosts: linkHosts, states, postal_address: postalAddress, opt_out: optOut, one_click: oneClick, thread }: Source, locales: readonly string[]): TemplateTerms | undefined => {
   const stated = states && Object.fromEntries(Object.entries({ action: states.action, host: states.host, expiryMs: states.expiry }).filter(([, value]) => value !== undefined));
   const all = {
     segments: typeof segments === 'number' ? Object.fromEntries(locales.map((locale) => [locale, segments])) : segments, linkHosts, states: stated, postalAddress, optOut, oneClick,
+    thread: thread && { by: thread.by, withinMs: thread.within },
   };
   const given = Object.entries(all).filter(([, value]) => value !== undefined);
   return given.length === 0 ? undefined : Object.fromEntries(given) as TemplateTerms;

@@ -27,6 +27,8 @@ export interface TemplateTerms {
   optOut?: string;
   /** The variable with the link of `List-Unsubscribe` (RFC 8058). */
   oneClick?: string;
+  /** Email: those with the same values of these variables, requested in the same window of that length (UTC, from the epoch on), are one conversation to a mail program. */
+  thread?: { by: string[]; withinMs: number };
 }
 
 /** The variable with the link by which a reader stops mail of its kind; made here, for email that is not transactional. */

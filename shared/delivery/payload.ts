@@ -106,7 +106,7 @@ export const renderFor = (renderer: Renderer, loaded: Loaded, bound: Pick<BoundV
   const { variables, carried, secrets } = said;
   const begunAt = renderer.monotonic?.();
   const rendered = renderAttempt({
-    template, channel: step.channel, locale: loaded.locale, variables, to, sender: renderer.sender, attemptKey, plannedAt,
+    template, channel: step.channel, locale: loaded.locale, variables, to, sender: renderer.sender, attemptKey, plannedAt, requestedAt: loaded.requestedAt,
     attachments: attachedTo(step, carried),
   });
   if (begunAt !== undefined) renderer.metrics?.renderSeconds.observe({ channel: step.channel }, Math.max(0, (renderer.monotonic?.() ?? begunAt) - begunAt) / 1_000);

@@ -1,5 +1,4 @@
 import { CHECKPOINT_PURPOSE } from '../ledger/checkpoint.ts';
-import { monthOf } from '../ledger/partitions.ts';
 import { doneMonths, dropEmptyMonth, eraseRetainedTickets, lookAtGroup, markRetentionDone, nextRetentionStep, removeRetained, retentionGroups, summarizeEvents } from '../ledger/retention.ts';
 import type { RetentionGroup } from '../ledger/retention.ts';
 import { isDatabaseAway } from '../ledger/database.ts';
@@ -135,11 +134,6 @@ export const removePastRetention = async (engine: RetentionEngine, { steps = Num
 /** Erases what players wrote once its own retention is over, wherever the month as a whole is not removed yet; returns how many. */
 export const eraseTicketsPastRetention = async ({ db, now }: RetentionEngine): Promise<number> => {
   let erased = 0;
-  const before = monthOf(now(), 1).fromId;
-  for (let after: string | null = ''; after !== null;) {
-    const page: { erased: number; last: string | null } = await eraseRetainedTickets(db, { after, before, limit: TICKETS_EACH }, now());
-    erased += page.erased;
-    after = page.last;
-  }
+  for (let some = TICKETS_EACH; some === TICKETS_EACH; erased += some) some = await eraseRetainedTickets(db, now(), TICKETS_EACH);
   return erased;
 };

@@ -6,7 +6,7 @@ import { isLive, mayBeSent, submissionStart } from './state.ts';
 import { tellLiveShadow } from './explain-shadow.ts';
 import { unknownRule } from './resubmission.ts';
 import { tellTooLate, tellWaitsFor } from './explain-quiet.ts';
-import { attemptIn, attemptName, BARRED, channelName, instant, listed, policyName, reasonText, waitingChannels } from './explain-words.ts';
+import { attemptIn, attemptName, BARRED, channelName, instant, listed, policyName, reasonText, tellThrottled, waitingChannels } from './explain-words.ts';
 
 /** Whether something of an attempt has reached, or may have reached, its recipient. */
 const mayHaveArrived = (attempt: AttemptState): boolean =>
@@ -100,10 +100,11 @@ export const tellDelivered = (d: DetailsOf<'AttemptDelivered'>, { at, before, en
 const NOTHING_MORE = '; its destination is on the suppression list from then on';
 
 /** Taken from its queue because its channel was barred by then. */
-const tellBarred = (d: { attempt: string; reason: DetailsOf<'AttemptUndelivered'>['reason']; opens_at?: number | null }, { at, before }: Moment): string => {
-  const { channel, submissions } = attemptIn(before, d.attempt);
+const tellBarred = (d: { attempt: string; reason: DetailsOf<'AttemptUndelivered'>['reason']; opens_at?: number | null }, moment: Moment): string => {
+  const { at, before } = moment;
+  const { channel, step, submissions } = attemptIn(before, d.attempt);
   const tries = submissions > 0 ? `, whose ${submissions} submission(s) were definitely not processed,` : '';
-  const why = tellTooLate(before, channel, d.opens_at) ?? BARRED[d.reason];
+  const why = (d.reason === 'throttled' ? tellThrottled(step, moment) : null) ?? tellTooLate(before, channel, d.opens_at) ?? BARRED[d.reason];
   return `${attemptName(d.attempt)}${tries} was not submitted at ${instant(at)} (${reasonText(d.reason)})${why ? `: ${why}` : ''}. Nothing of it was sent`;
 };
 

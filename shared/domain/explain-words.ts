@@ -58,6 +58,16 @@ export const BARRED: Partial<Record<string, string>> = {
   suppressed: 'its destination is on the suppression list',
 };
 
+/** What a throttle lets through, under which version, and what came in its place; null where the step has none. */
+export const tellThrottled = (index: number, { after, end, policy }: Pick<Moment, 'after' | 'end' | 'policy'>): string | null => {
+  const throttle = policy.steps[index]?.throttle;
+  if (!throttle) return null;
+  const next = end.steps.find((other, at) => at > index && !other.shadow && (other.phase === 'started' || other.phase === 'waiting'));
+  const instead = after.strategy === 'all' ? 'it was left out' : next === undefined ? 'no later channel was left for it'
+    : next.phase === 'started' ? `${channelName(next.channel)} was started instead` : `${channelName(next.channel)} comes next instead`;
+  return `its destination had the ${throttle.most} that policy ${policyName(after)} lets through within ${duration(throttle.withinMs)}, so ${instead}`;
+};
+
 /** A reason code and whose word it is. */
 export const reasonText = (reason: ReasonCode | null): string => {
   if (reason === null) return 'no reason given';

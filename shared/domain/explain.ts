@@ -1,7 +1,7 @@
 import type { Instant } from './words.ts';
 import type { Policy } from './policy.ts';
 import type { NotificationState } from './state.ts';
-import { currentAttempt, emptyState } from './state.ts';
+import { emptyState } from './state.ts';
 import type { Transition } from './transitions.ts';
 import { attemptOf } from './transitions.ts';
 import { evolve } from './evolve.ts';
@@ -11,13 +11,14 @@ import {
   tellCorrected, tellPlanned, tellRenderFailed, tellResubmission, tellUnknown, tellWithdrawn,
 } from './explain-attempt.ts';
 import { tellAnswered, tellAsked } from './explain-precondition.ts';
+import { tellWaiting } from './explain-open.ts';
 import { tellHeld, tellReleased } from './explain-provider.ts';
 import { tellExempt, tellPostponed, tellTooLate } from './explain-quiet.ts';
 import { tellPaused, tellResumed, tellRetried } from './explain-operator.ts';
 import { tellDestroyed } from './explain-payload.ts';
 import { tellShadowed, tellShadowSteps } from './explain-shadow.ts';
 import type { Moment } from './explain-words.ts';
-import { attemptName, BARRED, channelName, instant, listed, policyName, reasonText, sentence, waitingChannels } from './explain-words.ts';
+import { attemptName, BARRED, channelName, instant, listed, policyName, reasonText, sentence, tellThrottled, waitingChannels } from './explain-words.ts';
 
 /** An entry of the ledger as it is read back. */
 export interface ExplainedEntry { at: Instant; kind: string; details: Record<string, unknown> }
@@ -46,7 +47,7 @@ const tell = (t: Transition, moment: Moment): string | null => {
     case 'NotificationAccepted': return tellStart(t, moment);
     case 'PolicyRejected': return `the notification was refused at ${instant(at)} (${t.details.reason}): policy ${policyName(after)} does not cover the recipient's region, so no channel was used`;
     case 'StepSkipped': {
-      const why = tellTooLate(after, t.details.channel, t.details.opens_at) ?? BARRED[t.details.reason];
+      const why = (t.details.reason === 'throttled' ? tellThrottled(t.details.step, moment) : null) ?? tellTooLate(after, t.details.channel, t.details.opens_at) ?? BARRED[t.details.reason];
       return `${channelName(t.details.channel)}, step ${t.details.step + 1} of policy ${policyName(after)}, was skipped at ${instant(at)} (${t.details.reason})${why ? `: ${why}` : ''}`;
     }
     case 'FallbackClaimed': return tellClaim(t.details, moment);
@@ -109,14 +110,10 @@ const tellCounted = (t: Transition, all: readonly ExplainedEntry[], told: Set<st
 };
 
 /** What stands open: live attempts, and channels that may yet be claimed. */
-const tellOpen = (state: NotificationState): string[] => {
+const tellOpen = (state: NotificationState, policy: Policy): string[] => {
   if (state.settledAt !== null || state.rejected) return [];
   const live = state.attempts.flatMap((attempt) => tellLive(attempt, state) ?? []);
-  const deciding = currentAttempt(state);
-  const waiting = waitingChannels(state).map((channel) => (deciding
-    ? `${channelName(channel)} was not used so far: ${state.paused ? 'nothing is claimed while paused; once resumed, ' : ''}whether it is claimed is decided by what is known of ${attemptName(deciding.key)}, at ${instant(deciding.lookUntil ?? deciding.decisionDeadlineAt)} at the latest`
-    : `${channelName(channel)} was not used so far`));
-  return [...live, ...waiting];
+  return [...live, ...waitingChannels(state).map((channel) => tellWaiting(channel, state, policy))];
 };
 
 /**
@@ -135,5 +132,5 @@ export const explain = (state: NotificationState, entries: readonly ExplainedEnt
     if (text !== null) sentences.push(sentence(text));
     before = after;
   }
-  return [...sentences, ...tellOpen(state).map(sentence)];
+  return [...sentences, ...tellOpen(state, policy).map(sentence)];
 };

@@ -2,7 +2,7 @@ import type { ReasonCode } from './reasons.ts';
 import type { Channel, PublicStatus } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { wasPassedOver } from './eligibility.ts';
-import { currentAttempt, hasFailed, isUnsubmitted, mayBeSent } from './state.ts';
+import { currentAttempt, hasFailed, isOnlyShadow, isUnsubmitted, mayBeSent } from './state.ts';
 
 /** An attempt through which something user-facing may still come to pass, or from which an answer is still awaited. */
 const isOpen = (attempt: AttemptState): boolean => {
@@ -21,10 +21,7 @@ const mayStillClaim = (state: NotificationState): boolean => {
     && (attempt === null || (!attempt.corrected && (hasFailed(attempt) || !attempt.deadlinePassed)));
 };
 
-/** What runs in shadow counts only where nothing else does. */
-const isOnlyShadow = (state: NotificationState): boolean => state.steps.length > 0 && state.steps.every((step) => step.shadow);
-
-/** The public status of a notification: a pure function of its state, first match wins. Source: the design's table. */
+/** The public status of a notification: a pure function of its state, first match wins; what runs in shadow counts only where nothing else does. Source: the design's table. */
 export const publicStatus = (state: NotificationState): PublicStatus => {
   const onlyShadow = isOnlyShadow(state);
   const attempts = state.attempts.filter((attempt) => onlyShadow || !attempt.shadow);

@@ -1,10 +1,15 @@
+import { Prisma } from './generated/client.ts';
 import type { Database } from './database.ts';
 
-export interface NotificationFilter { status?: string; purpose?: string; /** Only what is older than this event id. */ before?: string }
+export interface NotificationFilter { status?: string; purpose?: string; /** Only what a throttle kept from a channel. */ throttled?: boolean; /** Only what is older than this event id. */ before?: string }
 export interface ListedNotification {
   eventId: string; purpose: string; region: string; urgency: string; requestedAt: number; status: string; updatedAt: number;
   /** Of its ticket; null where none caused it. */
   category: string | null;
+  /** A throttle kept it from a channel. */
+  throttled: boolean;
+  /** The same for the same recipient, and nothing else; null once erased. */
+  recipient: string | null;
 }
 export interface ListedNotifications { rows: ListedNotification[]; /** The event id to go on below; null at the end. */ older: string | null }
 
@@ -13,25 +18,32 @@ const SIZES = { page: 50, lookedAt: 2_000 };
 /** Above every event id. */
 const TOP = 'evt_ZZZZZZZZZZZZZZZZZZZZZZZZZZ';
 
-interface Row { edge: string | null; seen: number; event_id: string | null; purpose: string; region: string; urgency: string; requested_at: Date; status: string; updated_at: Date; category: string | null }
+interface Row { edge: string | null; seen: number; event_id: string | null; purpose: string; region: string; urgency: string; requested_at: Date; status: string; updated_at: Date; category: string | null; throttled: boolean; recipient: string | null }
+
+// Skipped as its step's reason, or ended so in its queue. Read for the rows of a page alone, and for what is looked at where it is asked for.
+const THROTTLED = Prisma.sql`(jsonb_path_exists(s.state, '$.steps[*].reason ? (@ == "throttled")') OR jsonb_path_exists(s.state, '$.attempts[*].reason ? (@ == "throttled")'))`;
 
 /** One page of notifications, newest first: a range of the primary key, filtered within `lookedAt` rows. */
 export const listNotificationPage = async (db: Database, filter: NotificationFilter, sizes = SIZES): Promise<ListedNotifications> => {
-  const lookedAt = filter.status === undefined && filter.purpose === undefined ? sizes.page + 1 : sizes.lookedAt;
+  const lookedAt = filter.status === undefined && filter.purpose === undefined && filter.throttled !== true ? sizes.page + 1 : sizes.lookedAt;
   const rows = await db.prisma.$queryRaw<Row[]>`
     WITH seen AS MATERIALIZED (
       SELECT n.event_id, n.purpose, n.region, n.urgency, n.requested_at, s.status, s.updated_at
       FROM notification n JOIN notification_state s USING (event_id)
       WHERE n.event_id < ${filter.before ?? TOP} AND s.event_id < ${filter.before ?? TOP} ORDER BY n.event_id DESC LIMIT ${lookedAt})
-    SELECT edge.edge, edge.seen, fits.*, t.category
+    SELECT edge.edge, edge.seen, fits.*, t.category, coalesce(${THROTTLED}, false) AS throttled, encode(r.reference_print, 'hex') AS recipient
     FROM (SELECT min(event_id) AS edge, count(*)::int AS seen FROM seen) edge
     LEFT JOIN LATERAL (
       SELECT * FROM seen WHERE (${filter.status ?? null}::text IS NULL OR status = ${filter.status ?? null}) AND (${filter.purpose ?? null}::text IS NULL OR purpose = ${filter.purpose ?? null})
+        AND (NOT ${filter.throttled ?? false} OR EXISTS (SELECT FROM notification_state s WHERE s.event_id = seen.event_id AND ${THROTTLED}))
       ORDER BY event_id DESC LIMIT ${sizes.page + 1}) fits ON true
     LEFT JOIN ticket t ON t.event_id = fits.event_id
+    LEFT JOIN notification_state s ON s.event_id = fits.event_id
+    LEFT JOIN recipient r ON r.event_id = fits.event_id
     ORDER BY fits.event_id DESC`;
   const fits = rows.flatMap((row): ListedNotification[] => (row.event_id === null ? [] : [{
     eventId: row.event_id, purpose: row.purpose, region: row.region, urgency: row.urgency, requestedAt: row.requested_at.getTime(), status: row.status, updatedAt: row.updated_at.getTime(), category: row.category,
+    throttled: row.throttled, recipient: row.recipient,
   }]));
   const shown = fits.slice(0, sizes.page);
   const edge = rows[0];

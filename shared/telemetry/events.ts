@@ -6,7 +6,6 @@ export const EVENTS = {
   submissionRefused: 'submission.refused',
   queueAway: 'queue.away',
   jobFailed: 'job.failed',
-  decisionPostponed: 'decision.postponed',
   databaseAway: 'database.away',
   sweepFailed: 'sweep.failed',
   decisionFailed: 'decision.failed',

@@ -103,7 +103,7 @@ describe('tocsin operator', () => {
 describe('what stands in the trail', () => {
   it('that an operator closed, paused and resumed, with what came of it and the code of the reason', async () => {
     const act = (kind: string, reason: string) => postForm(`${dashboard.url}/notifications/${eventId}/${kind}`, { reason, token: admin.token }, { Cookie: admin.cookie });
-    expect((await act('pause', 'maintenance')).headers.get('location')).toBe(`/notifications/${eventId}/act?done=pause`);
+    expect((await act('pause', 'maintenance')).headers.get('location')).toBe(`/notifications/${eventId}?told=pause`);
     await act('resume', 'the printer is on fire');
     await act('close', 'taken');
     await act('close', 'taken');
@@ -130,7 +130,7 @@ describe('what stands in the trail', () => {
     await done(['key', 'revoke', String(key['id'])]);
     await done(['suppress', 'add', '--channel', 'sms', '--address', '+12025550101', '--reason', 'requested']);
     await done(['suppress', 'remove', '--channel', 'sms', '--address', '+12025550101', '--reason', 'mistake']);
-    await done(['policy', 'activate', 'game-support-urgent', '1', '--reason', 'checked']);
+    await done(['policy', 'activate', 'game-support-urgent', '2', '--reason', 'checked']);
     await done(['operator', 'add', 'kim', '--role', 'viewer'], 'four words of mine\n');
     await done(['operator', 'set-role', 'kim', 'operator']);
     await done(['operator', 'set-password', 'kim'], 'four other words of mine\n');
@@ -140,7 +140,7 @@ describe('what stands in the trail', () => {
     expect((await newest(9)).reverse()).toEqual([
       { ...told, action: 'key.create', target: `acme/${String(key['id'])}` }, { ...told, action: 'key.revoke', target: key['id'] },
       { ...told, action: 'suppression.add', target: destination, reason: 'requested' }, { ...told, action: 'suppression.remove', target: destination, reason: 'mistake' },
-      { ...told, action: 'policy.activate', target: 'game-support-urgent/1', result: 'unchanged', reason: 'checked' },
+      { ...told, action: 'policy.activate', target: 'game-support-urgent/2', result: 'unchanged', reason: 'checked' },
       { ...told, action: 'operator.add', target: 'kim=viewer' }, { ...told, action: 'operator.set_role', target: 'kim=operator' },
       { ...told, action: 'operator.set_password', target: 'kim' }, { ...told, action: 'operator.disable', target: 'kim' },
     ]);

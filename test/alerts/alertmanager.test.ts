@@ -69,7 +69,7 @@ describeWithAlertTools('a real Alertmanager', () => {
       expect(pages).toEqual([expect.objectContaining({
         labels: { alertname: 'TocsinNotificationAtRisk', severity: 'page', service: 'tocsin', purpose: 'game-support-urgent', event_id: endangered, region: 'US', urgency: 'urgent' },
         annotations: {
-          summary: expect.stringContaining(endangered), event_id: endangered, purpose: 'game-support-urgent, policy version 1', channels: 'sms 1: cancelled (superseded); email 1: queued', last_status_read: 'none',
+          summary: expect.stringContaining(endangered), event_id: endangered, purpose: 'game-support-urgent, policy version 2', channels: 'sms 1: cancelled (superseded); email 1: queued', last_status_read: 'none',
           deadline: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/), time_to_deadline: expect.stringMatching(/^\d min \d+ s$/), next_action: expect.stringContaining('look to the queue'),
           runbook: 'docs/runbooks/at-risk.md', runbook_url: 'https://runbooks.example/at-risk.md', page: `https://dashboard.example/notifications/${endangered}`,
         },

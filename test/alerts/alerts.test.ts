@@ -212,7 +212,7 @@ describe('the webhook', () => {
     expect([isSigned(heard, SECRET), isSigned(heard, `${SECRET}-old`), isSigned({ ...heard, body: `${heard.body} ` }, SECRET)]).toEqual([true, true, false]);
     expect(JSON.parse(heard.body)).toEqual({
       version: 1, status: 'firing', dedup_key: `at_risk/${eventId}`, alert: 'at_risk', severity: 'page', summary: `Nothing under way can reach the recipient before the deadline: ${eventId} (game-support-urgent)`,
-      event_id: eventId, purpose: 'game-support-urgent', policy_version: 1, region: 'US', urgency: 'urgent', channels: ['sms 1: cancelled (superseded)', 'email 1: queued'], count: 1,
+      event_id: eventId, purpose: 'game-support-urgent', policy_version: 2, region: 'US', urgency: 'urgent', channels: ['sms 1: cancelled (superseded)', 'email 1: queued'], count: 1,
       last_status_read_at: null, deadline_at: new Date(pair.now() + 7 * MINUTE).toISOString(), seconds_to_deadline: 420,
       next_action: { code: 'restore_sending', text: expect.stringContaining('look to the queue') }, runbook: 'docs/runbooks/at-risk.md', page: `https://dashboard.example/notifications/${eventId}`,
       raised_at: new Date(pair.now()).toISOString(), ended_at: null,

@@ -5,12 +5,12 @@ import type { RunningDashboard } from '../../services/dashboard/dashboard.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
 import { describeInBrowser, isTooWide, keepPicture, launchBrowser, openPage } from '../support/browser.ts';
 import { signInWith } from '../support/sign-in.ts';
-import { shippedPolicies, silentLog } from '../support/test-engine.ts';
+import { untiringPolicies, silentLog } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 
 /** The SMS alone, tried once: where the provider cannot be reached it is a dead letter at once. */
-const smsOnce = (): Policy[] => shippedPolicies().map((policy) => ({ ...policy, steps: policy.steps.slice(0, 1).map((step) => ({ ...step, transportRetry: { ...step.transportRetry, maxSubmissions: 1 } })) }));
+const smsOnce = (): Policy[] => untiringPolicies().map((policy) => ({ ...policy, steps: policy.steps.slice(0, 1).map((step) => ({ ...step, transportRetry: { ...step.transportRetry, maxSubmissions: 1 } })) }));
 
 const LOGIN = { username: 'operator', password: 'correct:horse' };
 
@@ -41,11 +41,11 @@ describeInBrowser('an operator on the board', () => {
     const { context, page, complaints } = await openPage(browser, { width, scheme: width === 375 ? 'dark' : 'light', javaScript: true });
     await signInWith(page, `${dashboard.url}/`, LOGIN);
 
-    await page.goto(`${dashboard.url}/queues/queue/sms-dead-letter?status=failed`);
+    // From the tab of all states as from that of the failed ones.
+    await page.goto(`${dashboard.url}/queues/queue/sms-dead-letter${width === 375 ? '' : '?status=failed'}`);
     await page.getByText('retries_exhausted').first().waitFor();
     expect(await isTooWide(page, width)).toBe(false);
     await keepPicture(page, `board-${width}`);
-    await page.goto(`${dashboard.url}/queues/queue/sms-dead-letter/dead-letter-${id}-s0`);
     // The board's buttons have pictures and no names; the first of a job's is Retry, and it asks whether one is sure.
     const retry = page.locator('button[class^="button-GXX8BV"]').first();
     await retry.waitFor();

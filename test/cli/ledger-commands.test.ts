@@ -102,7 +102,7 @@ describe('commands on the ledger', () => {
     const { entries, lost_races: none, ...view } = JSON.parse((await run(['show', eventId, '--json'], { env })).out) as { entries: { version: number; kind: string }[]; lost_races: unknown[] };
     expect([none, forPeople.out.includes('too late')]).toEqual([[], false]);
     const record = await readNotification(db, { eventId });
-    expect(view).toEqual(record && notificationView(record, await engine.versions.bind('game-support-urgent', 1)));
+    expect(view).toEqual(record && notificationView(record, await engine.versions.bind('game-support-urgent', record.policyVersion)));
     expect(entries.map((entry) => entry.version)).toEqual(entries.map((_entry, index) => index + 1));
     for (const text of [forPeople.out, JSON.stringify(entries)]) {
       for (const secret of [NUMBER.slice(-7), 'oncall-03', 'secret words']) expect(text).not.toContain(secret);

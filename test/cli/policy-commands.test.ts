@@ -25,7 +25,7 @@ let tick = 0;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  const created = await createTestEngine({ url: database.url, ring: KEYS });
+  const created = await createTestEngine({ url: database.url, ring: KEYS, policies: shippedPolicies() });
   engine = { ...created, versions: createVersionStore(created.db, () => tick) };
 });
 afterAll(async () => {
@@ -48,9 +48,9 @@ const jsonOf = async (line: string[]): Promise<Record<string, unknown>> => JSON.
 const file = (path: string): string => join(dir, path);
 const edit = (from: string, to: string, change: (text: string) => string): void => writeFileSync(file(to), change(readFileSync(file(from), 'utf8')));
 
-/** A second version of the policy, whose SMS has another text. */
-const writeSecondVersion = (): void => {
-  edit(`policies/${PURPOSE}/1.yaml`, `policies/${PURPOSE}/2.yaml`, (text) => text.replace('decide_within: 30s', 'decide_within: 45s').replace('template_version: 1', 'template_version: 2'));
+/** A version of the policy after the shipped one, which is active, whose SMS has another text. */
+const writeNextVersion = (): void => {
+  edit(`policies/${PURPOSE}/2.yaml`, `policies/${PURPOSE}/3.yaml`, (text) => text.replace('decide_within: 30s', 'decide_within: 45s').replace('template_version: 1', 'template_version: 2'));
   cpSync(file('templates/game-support-urgent-sms/1'), file('templates/game-support-urgent-sms/2'), { recursive: true });
   edit('templates/game-support-urgent-sms/2/sms.en.liquid', 'templates/game-support-urgent-sms/2/sms.en.liquid', (text) => text.replace('URGENT', 'NOW'));
 };
@@ -70,11 +70,11 @@ describe('policy and template lint', () => {
   });
 
   it('tell all faults of all files with place and cure, errors and warnings, and exit with 1', async () => {
-    edit(`policies/${PURPOSE}/1.yaml`, 'policies/game-support-routine/2.yaml', (text) => text.replace('decide_within: 30s', 'decide_within: 30').replace('template_version: 1', 'template_version: 9'));
+    edit(`policies/${PURPOSE}/1.yaml`, 'policies/game-support-routine/3.yaml', (text) => text.replace('decide_within: 30s', 'decide_within: 30').replace('template_version: 1', 'template_version: 9'));
     writeFileSync(file('templates/game-support-urgent-sms/1/sms.de.liquid'), 'Tocsin {{ category | shout }}\n');
     const ran = await tocsin(['policy', 'lint', dir]);
     expect(ran.code).toBe(1);
-    expect(ran.out).toMatch(/policies\/game-support-routine\/2\.yaml:31:20: error: steps\[0\]\.decide_within has no unit; write 30s/);
+    expect(ran.out).toMatch(/policies\/game-support-routine\/3\.yaml:31:20: error: steps\[0\]\.decide_within has no unit; write 30s/);
     expect(ran.out).toMatch(/templates\/game-support-urgent-sms\/1\/sms\.de\.liquid:1:8: error: undefined filter: shout; remove it/);
     expect(await jsonOf(['template', 'lint', file('templates')])).toMatchObject({
       errors: 1, findings: [{ level: 'error', code: 'unknown_filter', line: 1, problem: 'undefined filter: shout', cure: expect.stringContaining('remove it') }],
@@ -100,7 +100,7 @@ describe('policy and template lint', () => {
   });
 
   it('know the deployment\'s transports: what one cannot do another can', async () => {
-    edit(`policies/${PURPOSE}/1.yaml`, `policies/${PURPOSE}/2.yaml`, (text) => text.replace('on_unknown: hold', 'on_unknown: resubmit_if_absent'));
+    edit(`policies/${PURPOSE}/1.yaml`, `policies/${PURPOSE}/3.yaml`, (text) => text.replace('on_unknown: hold', 'on_unknown: resubmit_if_absent'));
     expect((await tocsin(['policy', 'lint'])).out).toContain('twilio cannot be asked');
     expect((await tocsin(['policy', 'lint'], { SMS_TRANSPORT: 'sinch' })).code).toBe(0);
   });
@@ -117,31 +117,31 @@ describe('policy activate', () => {
     expect(before.message.code).toBe(0);
     expect(JSON.parse(before.message.out)).toMatchObject({ messages: [{ verdict: 'matches', template_version: 1, message: { channel: 'sms', text: expect.stringContaining('Tocsin URGENT: payment_lockout') } }] });
 
-    writeSecondVersion();
-    const activated = await activate(2, ['--reason', 'the new wording', '--actor', 'ada']);
-    expect(activated).toMatchObject({ code: 0, err: '', out: expect.stringContaining(`${PURPOSE} 2 is active for new notifications, instead of 1`) });
+    writeNextVersion();
+    const activated = await activate(3, ['--reason', 'the new wording', '--actor', 'ada']);
+    expect(activated).toMatchObject({ code: 0, err: '', out: expect.stringContaining(`${PURPOSE} 3 is active for new notifications, instead of 2`) });
     tick += 1_000;
     const newer = await accept();
-    expect(await jsonOf(['show', newer])).toMatchObject({ policy: { version: 2 }, template: { version: 2 } });
+    expect(await jsonOf(['show', newer])).toMatchObject({ policy: { version: 3 }, template: { version: 2 } });
     expect(await jsonOf(['show', newer, '--message'])).toMatchObject({ messages: [{ verdict: 'matches', template_version: 2, message: { text: expect.stringContaining('Tocsin NOW:') } }] });
 
     expect(await jsonOf(['show', older])).toEqual(before.shown);
     expect(await tocsin(['show', older, '--message', '--json'])).toEqual(before.message);
 
-    expect(await activate(1, ['--reason', 'incident'])).toMatchObject({ code: 0, out: expect.stringContaining('instead of 2') });
+    expect(await activate(2, ['--reason', 'incident'])).toMatchObject({ code: 0, out: expect.stringContaining('instead of 3') });
     tick += 1_000;
-    expect(await jsonOf(['show', await accept()])).toMatchObject({ policy: { version: 1 } });
-    expect(await jsonOf(['show', newer])).toMatchObject({ policy: { version: 2 } });
+    expect(await jsonOf(['show', await accept()])).toMatchObject({ policy: { version: 2 } });
+    expect(await jsonOf(['show', newer])).toMatchObject({ policy: { version: 3 } });
     expect(await tocsin(['show', older, '--message', '--json'])).toEqual(before.message);
   });
 
   it('is kept with actor, instant and reason, the sentence sealed, and a boot does not undo the way back', async () => {
     expect(await jsonOf(['policy', 'list', PURPOSE, '--history'])).toMatchObject({ activations: [
-      { version: 1, actor: 'cli', reason: 'incident', text: null }, { version: 2, actor: 'ada', reason: 'other', text: 'the new wording' }, { version: 1, actor: 'boot', reason: 'newest' }] });
+      { version: 2, actor: 'cli', reason: 'incident', text: null }, { version: 3, actor: 'ada', reason: 'other', text: 'the new wording' }, { version: 2, actor: 'boot', reason: 'newest' }] });
     const rows = (await engine.db.pool.query('SELECT row_to_json(a)::text AS text FROM policy_activation a')).rows as { text: string }[];
     expect(rows.map(({ text }) => text).join()).not.toContain('wording');
     await publishVersions(engine.db, { policies: shippedPolicies(), templates: [], now: Date.now() });
-    expect(await jsonOf(['policy', 'list', PURPOSE])).toMatchObject({ policies: [{ version: 1, state: 'active' }, { version: 2, state: 'published', activated_by: 'ada' }] });
+    expect(await jsonOf(['policy', 'list', PURPOSE])).toMatchObject({ policies: [{ version: 1, state: 'published', activated_at: null }, { version: 2, state: 'active' }, { version: 3, state: 'published', activated_by: 'ada' }] });
   });
 
   it('refuses to rewrite a published version or an activation, whoever asks', async () => {
@@ -167,28 +167,28 @@ describe('policy activate', () => {
   });
 
   it('records nothing where the version is active already', async () => {
-    expect(await activate(1)).toMatchObject({ code: 0, out: expect.stringContaining('active already') });
+    expect(await activate(2)).toMatchObject({ code: 0, out: expect.stringContaining('active already') });
     expect((await jsonOf(['policy', 'list', PURPOSE, '--history']))['activations']).toHaveLength(3);
   });
 
   it('refuses what does not exist, and says what there is', async () => {
-    expect(await activate(9)).toMatchObject({ code: 1, err: expect.stringContaining(`${PURPOSE} has no version 9; it has 1, 2`) });
+    expect(await activate(9)).toMatchObject({ code: 1, err: expect.stringContaining(`${PURPOSE} has no version 9; it has 1, 2, 3`) });
     expect(await tocsin(['policy', 'activate', 'nonsense', '1', '--reason', 'checked'])).toMatchObject({ code: 1, err: expect.stringMatching(/no purpose nonsense; there are account-report, game-support-routine, game-support-urgent/) });
   });
 
   it('refuses what does not lint, with its faults, and publishes nothing of it', async () => {
-    edit(`policies/${PURPOSE}/1.yaml`, `policies/${PURPOSE}/3.yaml`, (text) => text.replace('template_version: 1', 'template_version: 8'));
-    const refused = await activate(3);
+    edit(`policies/${PURPOSE}/1.yaml`, `policies/${PURPOSE}/4.yaml`, (text) => text.replace('template_version: 1', 'template_version: 8'));
+    const refused = await activate(4);
     expect(refused).toMatchObject({ code: 1, out: '' });
-    expect(refused.err).toMatch(/game-support-urgent 3 does not lint:\n +\S*policies\/game-support-urgent\/3\.yaml:27:23: error: steps\[0\]\.template_version is 8/);
-    expect((await engine.db.pool.query('SELECT 1 FROM policy_version WHERE version = 3')).rows).toEqual([]);
+    expect(refused.err).toMatch(/game-support-urgent 4 does not lint:\n +\S*policies\/game-support-urgent\/4\.yaml:27:23: error: steps\[0\]\.template_version is 8/);
+    expect((await engine.db.pool.query('SELECT 1 FROM policy_version WHERE version = 4')).rows).toEqual([]);
   });
 
   it('by a start or a migration passes over a version that fits nothing, publishes it, and says so', async () => {
-    edit(`policies/${PURPOSE}/1.yaml`, `policies/${PURPOSE}/4.yaml`, (text) => text.replace('template_version: 1', 'template_version: 8'));
+    edit(`policies/${PURPOSE}/1.yaml`, `policies/${PURPOSE}/5.yaml`, (text) => text.replace('template_version: 1', 'template_version: 8'));
     const ran = await tocsin(['migrate']);
-    expect(ran).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/not taken up by itself: game-support-urgent 4\npolicies\/game-support-urgent\/4\.yaml:27:23 steps\[0\]\.template_version: is 8, but/) });
-    expect(await jsonOf(['policy', 'list', PURPOSE])).toMatchObject({ policies: [{ version: 1, state: 'active' }, { version: 2 }, { version: 4, state: 'published', activated_at: null }] });
+    expect(ran).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/not taken up by itself: game-support-urgent 5\npolicies\/game-support-urgent\/5\.yaml:27:23 steps\[0\]\.template_version: is 8, but/) });
+    expect(await jsonOf(['policy', 'list', PURPOSE])).toMatchObject({ policies: [{ version: 1 }, { version: 2, state: 'active' }, { version: 3 }, { version: 5, state: 'published', activated_at: null }] });
   });
 
   it.each([
@@ -223,7 +223,7 @@ describe('show --message', () => {
 
 describe('the template commands', () => {
   it('list versions with the active policies that use them', async () => {
-    expect(await jsonOf(['template', 'list', 'game-support-urgent-sms'])).toMatchObject({ templates: [{ version: 1, used_by: [`${PURPOSE}/1`] }, { version: 2, used_by: [] }] });
+    expect(await jsonOf(['template', 'list', 'game-support-urgent-sms'])).toMatchObject({ templates: [{ version: 1, used_by: [`${PURPOSE}/2`] }, { version: 2, used_by: [] }] });
     expect((await tocsin(['template', 'list'])).out).toMatch(/^template +version +channel/);
     expect(await tocsin(['template', 'list', 'nonsense'])).toMatchObject({ code: 1 });
   });
@@ -237,7 +237,7 @@ describe('the template commands', () => {
   it('preview an email, its HTML part escaped and in a file', async () => {
     writeFileSync(file('values.json'), JSON.stringify({ message: '<b>now</b>' }));
     const ran = await tocsin(['template', 'preview', 'game-support-urgent-email', '--variables', file('values.json'), '--out', file('mail.html')]);
-    expect(ran.out).toContain('Subject: [Urgent] category in re');
+    expect(ran.out).toContain('Subject: [Urgent] Tickets for queue');
     expect(ran.out).toContain('<b>now</b>');
     expect(readFileSync(file('mail.html'), 'utf8')).toContain('&lt;b&gt;now&lt;/b&gt;');
   });

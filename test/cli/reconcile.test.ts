@@ -14,7 +14,7 @@ import { readLines } from '../../services/cli/export-lines.ts';
 import type { PhysicalLine } from '../../services/cli/export-lines.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
-import { createTestEngine, shippedPolicies, urgentRequest } from '../support/test-engine.ts';
+import { createTestEngine, shippedPolicies, untiringPolicies, urgentRequest } from '../support/test-engine.ts';
 import { run } from './support.ts';
 
 const KEYS = generateKeyRingText();
@@ -52,7 +52,7 @@ describe('tocsin reconcile', () => {
     database = await createTestDatabase();
     const urgent = shippedPolicies().find(({ purpose }) => purpose === 'game-support-urgent') as Policy;
     const shadow: Policy = { ...urgent, purpose: 'in-shadow', steps: urgent.steps.slice(0, 1).map((step) => ({ ...step, shadow: true })) };
-    engine = await createTestEngine({ url: database.url, ring: KEYS, now: () => now, policies: [...shippedPolicies(), shadow] });
+    engine = await createTestEngine({ url: database.url, ring: KEYS, now: () => now, policies: [...untiringPolicies(), shadow] });
     for (const [index, result] of (['accepted', 'accepted', 'accepted', 'rejected', 'accepted'] as const).entries()) {
       events.push(await accept(`order ${index + 1}`, index === 4 ? 'in-shadow' : 'game-support-urgent'));
       await perform(events[index] as string, result);

@@ -12,7 +12,7 @@ import { generateKeyRingText } from '../../shared/security/key-ring.ts';
 import { TEMPLATE_DIR } from '../content/render-support.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
-import { createTestEngine, SENDER, urgentRequest } from '../support/test-engine.ts';
+import { createTestEngine, SENDER, shippedPolicies, urgentRequest } from '../support/test-engine.ts';
 import { run } from './support.ts';
 
 const KEYS = generateKeyRingText();
@@ -27,7 +27,7 @@ const smsVersion = (version: number, change: (text: string) => string, variables
   const locales = Object.fromEntries(Object.entries(base.locales).map(([locale, parts]) => [locale, { sms: change(parts.sms ?? '') }]));
   return withHash({ ...base, version, locales, variables: { ...base.variables, ...variables } });
 };
-const LONGER = smsVersion(2, (text) => `${text} ${'Please look at once, and write down in the ticket what you have seen of it. '.repeat(3)}`);
+const LONGER = smsVersion(5, (text) => `${text} ${'Please look at once, and write down in the ticket what you have seen of it. '.repeat(3)}`);
 const WANTING = smsVersion(3, (text) => `${text}{{ shift }}`, { shift: { type: 'string', max: 20 } });
 const SAME = smsVersion(4, (text) => text);
 
@@ -40,7 +40,9 @@ describe('tocsin replay-render', () => {
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), 'tocsin-replay-'));
     database = await createTestDatabase();
-    engine = await createTestEngine({ url: database.url, ring: KEYS, now: () => now, templates: [LONGER, WANTING, SAME] });
+    // The first version, whose templates all have one number.
+    const policies = shippedPolicies().filter(({ version }) => version === 1);
+    engine = await createTestEngine({ url: database.url, ring: KEYS, now: () => now, policies, templates: [LONGER, WANTING, SAME] });
     for (let index = 0; index < 5; index += 1) {
       now = START + index * DAY;
       const outcome = await acceptNotification(engine, urgentRequest('03'));
@@ -64,17 +66,17 @@ describe('tocsin replay-render', () => {
   const shown = async (): Promise<unknown[]> => (await engine.db.pool.query('SELECT event_id, actor, means, reason FROM payload_shown ORDER BY id')).rows;
 
   it('tells what another version would have said, by lengths, segments and shapes, newest first', async () => {
-    const { code, messages, sum } = await json('--to', '2');
+    const { code, messages, sum } = await json('--to', '5');
     expect([code, messages.map((one) => one['event_id'])]).toEqual([0, [...events].reverse()]);
-    expect(messages[0]).toMatchObject({ channel: 'sms', template: 'game-support-urgent-sms', from: 1, to: 2, verdict: 'differs', recorded: 'matches', missing: [], fails: [], segments: { from: expect.any(Number), to: expect.any(Number) } });
+    expect(messages[0]).toMatchObject({ channel: 'sms', template: 'game-support-urgent-sms', from: 1, to: 5, verdict: 'differs', recorded: 'matches', missing: [], fails: [], segments: { from: expect.any(Number), to: expect.any(Number) } });
     const [first] = messages as { hashes: { from: string; to: string }; segments: { from: number; to: number } }[];
     expect([first?.hashes.from === first?.hashes.to, (first?.segments.to ?? 0) > (first?.segments.from ?? 0)]).toEqual([false, true]);
     expect(sum).toMatchObject({ kind: 'sum', notifications: 5, passed_over: { destroyed: 0, no_address: 0, not_compared: 5 }, templates: [{ messages: 5, same: 0, differs: 5, fails: 0, drifted: 0 }] });
   });
 
   it('never prints a variable, an address or a word of the text', async () => {
-    const people = await replay('--to', '2');
-    const programs = await replay('--to', '2', '--json');
+    const people = await replay('--to', '5');
+    const programs = await replay('--to', '5', '--json');
     for (const secret of ['payment_lockout', 'payments', 'locked out', '202555', 'oncall-03@', '127.0.0.1:3001/tickets', 'write down']) expect(people.out + people.err + programs.out).not.toContain(secret);
     expect(people.out).toMatch(/sms: \d+ -> \d+ characters, from line \d+: "[^"\w]*" -> "[^"\w]*"/);
     expect(people.out).toMatch(/template +messages +same +differ/);
@@ -95,18 +97,18 @@ describe('tocsin replay-render', () => {
   });
 
   it('looks only at what was accepted in a span', async () => {
-    const { messages } = await json('--to', '2', '--since', '2026-11-02', '--until', '2026-11-04');
+    const { messages } = await json('--to', '5', '--since', '2026-11-02', '--until', '2026-11-04');
     expect(messages.map((one) => one['event_id'])).toEqual([events[2], events[1]]);
   });
 
   it('tries a version that is still being written, of every channel', async () => {
     cpSync(TEMPLATE_DIR, dir, { recursive: true });
-    const file = join(dir, 'game-support-urgent-email/1/subject.en.liquid');
+    const file = join(dir, 'game-support-urgent-email/2/subject.en.liquid');
     writeFileSync(file, readFileSync(file, 'utf8').replace(/^/, 'Now: '));
     const { code, sum, messages } = await json('--candidate', dir);
     expect([code, messages.length]).toEqual([0, 10]);
     expect(messages.find((one) => one['channel'] === 'email')).toMatchObject({ verdict: 'differs', recorded: 'not_planned', changes: [{ part: 'subject', line: 1 }] });
-    expect(sum).toMatchObject({ templates: [{ template: 'game-support-urgent-sms 1 -> 1', same: 5 }, { template: 'game-support-urgent-email 1 -> 1', differs: 5 }] });
+    expect(sum).toMatchObject({ templates: [{ template: 'game-support-urgent-sms 1 -> 1', same: 5 }, { template: 'game-support-urgent-email 1 -> 2', differs: 5 }] });
   });
 
   it.each([
@@ -131,9 +133,9 @@ describe('tocsin replay-render', () => {
   });
 
   it('shows both texts only where a reason is given, and records that before', async () => {
-    expect(await replay('--to', '2', '--limit', '1', '--show')).toMatchObject({ code: 2, err: expect.stringContaining('--reason is missing') });
-    expect(await replay('--to', '2', '--limit', '1', '--show', '--reason', 'he asked me')).toMatchObject({ code: 2, err: expect.stringContaining('--reason must be a code') });
-    const { out } = await replay('--to', '2', '--limit', '1', '--show', '--reason', 'checked', '--actor', 'lead');
+    expect(await replay('--to', '5', '--limit', '1', '--show')).toMatchObject({ code: 2, err: expect.stringContaining('--reason is missing') });
+    expect(await replay('--to', '5', '--limit', '1', '--show', '--reason', 'he asked me')).toMatchObject({ code: 2, err: expect.stringContaining('--reason must be a code') });
+    const { out } = await replay('--to', '5', '--limit', '1', '--show', '--reason', 'checked', '--actor', 'lead');
     expect(out).toContain('write down in the ticket');
     expect(await shown()).toEqual([{ event_id: events[4], actor: 'lead', means: 'replay-render', reason: 'checked' }]);
     await expect(engine.db.pool.query('DELETE FROM payload_shown')).rejects.toThrow(/permission denied|append-only/);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { PolicyStep } from '../../shared/domain/policy.ts';
 import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadRoster, routeTicket } from '../../shared/content/roster.ts';
 import { readSenders } from '../../shared/content/senders-file.ts';
@@ -7,7 +8,9 @@ import { maskCardNumbers } from '../../shared/security/card-numbers.ts';
 import { POLICY_DIR, TEMPLATE_DIR } from './render-support.ts';
 
 const roster = loadRoster(POLICY_DIR);
-const policies = loadPolicies(POLICY_DIR).filter(({ purpose }) => purpose.startsWith('game-support-'));
+const every = loadPolicies(POLICY_DIR).filter(({ purpose }) => purpose.startsWith('game-support-'));
+/** The newest of each. */
+const policies = [...new Map(every.map((policy) => [policy.purpose, policy])).values()];
 
 describe('game support', () => {
   it('is for the United States and the European Union by policy, each with the bases that every channel needs; any other region is refused', () => {
@@ -41,6 +44,13 @@ describe('game support', () => {
     const wanted = policies.flatMap(({ regions, steps }) => Object.keys(regions).flatMap((region) => steps.filter(({ channel }) => needs[region]?.includes(channel)).map(({ channel }) => `${region} ${channel}`)));
     expect(wanted).toEqual(['US sms']);
     for (const one of wanted) expect(registered.filter(({ region, channel, sender, reference }) => `${region} ${channel}` === one && sender !== '' && reference !== '')).toHaveLength(1);
+  });
+
+  it('is in version 2 what it was in version 1, but for the throttle, the conversation and what the form supplies', () => {
+    const supplies = Object.keys(loadTemplates(TEMPLATE_DIR).find(({ name }) => name === 'game-support-urgent-email')?.variables ?? {});
+    const [routine, , urgent] = every;
+    const mailed = (step: PolicyStep): PolicyStep => (step.channel === 'email' ? { ...step, templateVersion: 2 } : { ...step, throttle: { most: 5, withinMs: 300_000 } });
+    expect(policies).toEqual([routine, urgent].map((first) => ({ ...first, version: 2, supplies, steps: first?.steps.map(mailed) })));
   });
 
   it('gives an SMS the category, the queue, the region and a link, and nothing that the player wrote', () => {

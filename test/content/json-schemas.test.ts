@@ -33,7 +33,7 @@ describe('the JSON schemas', () => {
 
   it.each([...yamlFiles(POLICY_DIR), ...yamlFiles(TEMPLATE_DIR)].map((path) => [path.split('/').slice(-3).join('/'), path]))('take %s, and are where it says that they are', (_shown, path) => {
     const text = readFileSync(path, 'utf8');
-    const kind = /(roster|senders|template)\.yaml$/.exec(path)?.[1] ?? 'policy';
+    const kind = /(roster|senders|supplies|template)\.yaml$/.exec(path)?.[1] ?? 'policy';
     const named = /^# yaml-language-server: \$schema=(\S+)$/m.exec(text)?.[1];
     if (named !== undefined) expect(resolve(dirname(path), named)).toBe(resolve(SCHEMAS, `${kind}.schema.json`));
     expect(refused(JSON.parse(jsonSchemas()[`${kind}.schema.json`] as string) as Schema, parse(text))).toEqual([]);

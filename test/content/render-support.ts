@@ -8,8 +8,9 @@ export const POLICY_DIR = join(import.meta.dirname, '../../policies');
 export const EVENT_ID = 'evt_01ARZ3NDEKTSV4RRFFQ69G5FAV';
 
 const shipped = loadTemplates(TEMPLATE_DIR);
+/** Its newest version. */
 export const templateNamed = (name: string): TemplateVersion => {
-  const found = shipped.find((template) => template.name === name);
+  const found = shipped.findLast((template) => template.name === name);
   if (!found) throw new Error(`no template ${name}`);
   return found;
 };
@@ -31,6 +32,7 @@ export const inputFor = (name: string, variables: Record<string, string> = {}, r
     sender: { sms: '+12025550100', email: 'Tocsin <notices@example.com>' },
     attemptKey: `${EVENT_ID}.${template.channel}.1`,
     plannedAt: Date.UTC(2026, 10, 29, 10, 0, 0, 123),
+    requestedAt: Date.UTC(2026, 10, 29, 9, 59, 0),
     ...rest,
   };
 };

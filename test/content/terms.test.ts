@@ -63,6 +63,8 @@ describe('the terms of policies and templates', () => {
     dir = mkdtempSync(join(tmpdir(), 'tocsin-terms-'));
     cpSync(POLICY_DIR, join(dir, 'policies'), { recursive: true });
     cpSync(TEMPLATE_DIR, join(dir, 'templates'), { recursive: true });
+    // Version 2 states some of what is tried here already.
+    for (const purpose of ['game-support-urgent', 'game-support-routine']) rmSync(join(dir, `policies/${purpose}/2.yaml`));
   });
   afterEach(() => { rmSync(dir, { recursive: true, force: true }); });
 

@@ -20,14 +20,14 @@ describe('a policy version that fits nothing', () => {
 
   it('is told where somebody expects it to be taken up, and not once a newer one is there', () => {
     expect(unfit()).toEqual([]);
-    write(2, (text) => text.replace('template_version: 1', 'template_version: 7'));
-    expect(unfit()).toEqual([[2, true]]);
-    write(3, (text) => text);
-    expect(unfit()).toEqual([[2, false]]);
+    write(3, (text) => text.replace('template_version: 1', 'template_version: 7'));
+    expect(unfit()).toEqual([[3, true]]);
+    write(4, (text) => text);
+    expect(unfit()).toEqual([[3, false]]);
   });
 
   it('is none for a mere warning', () => {
-    write(2, (text) => text.replace('  US:\n', '  US:\n    quiet_hours: { sms: { from: "21:00", to: "08:00", time_zone: recipient } }\n'));
+    write(3, (text) => text.replace('  US:\n', '  US:\n    quiet_hours: { sms: { from: "21:00", to: "08:00", time_zone: recipient } }\n'));
     expect(unfit()).toEqual([]);
   });
 });

@@ -26,7 +26,7 @@ describe('the pages of templates', () => {
     const { status, text } = await see('/templates');
     expect(status).toBe(200);
     expect(text).toContain('<a href="/templates/game-support-urgent-sms/1">');
-    expect(text).toContain('game-support-urgent 1');
+    expect(text).toContain('game-support-urgent 2');
   });
 
   it('show a message from sample values, and from those of the form', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLogger } from '../../shared/telemetry/logger.ts';
 import { describeOnBackends } from '../support/backends.ts';
-import { shippedPolicies } from '../support/test-engine.ts';
+import { untiringPolicies } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 import { faultsOf } from './support.ts';
@@ -9,7 +9,7 @@ import type { Faults } from './support.ts';
 
 const ACCEPT = { submit: 'accept' };
 /** As shipped, but retried in an instant: the queue counts its delays by the host's clock, which no test moves. */
-const policies = shippedPolicies().map((policy) => ({ ...policy, steps: policy.steps.map((step) => ({ ...step, transportRetry: { maxSubmissions: 3, baseMs: 20, capMs: 40 } })) }));
+const policies = untiringPolicies().map((policy) => ({ ...policy, steps: policy.steps.map((step) => ({ ...step, transportRetry: { maxSubmissions: 3, baseMs: 20, capMs: 40 } })) }));
 
 describeOnBackends('what a provider says', (backend) => {
   let world: World;

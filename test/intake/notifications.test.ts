@@ -220,7 +220,7 @@ describe('reading a notification', () => {
     const { body, text } = await get(`/notifications/${eventId}`);
     expect(body).toMatchObject({
       event_id: eventId, status: 'accepted', paused: false, closed: null, completed_at: null, purpose: 'game-support-urgent',
-      policy: { version: 1 }, template: { owner: 'ours', name: 'game-support-urgent-sms', version: 1, locale: 'en' }, expires_at: new Date(Date.parse(expiresAt) - 7_200_000).toISOString(),
+      policy: { version: 2 }, template: { owner: 'ours', name: 'game-support-urgent-sms', version: 1, locale: 'en' }, expires_at: new Date(Date.parse(expiresAt) - 7_200_000).toISOString(),
       attempts: [{ channel: 'sms', sequence: 1, outcome: 'queued', reason: null, submitted_at: null, settled_at: null, decision_deadline_at: expect.any(String) }],
       steps: [{ channel: 'sms', phase: 'started', reason: null }, { channel: 'email', phase: 'waiting', reason: null }],
     });

@@ -7,11 +7,11 @@ import { templateKey } from '../../shared/delivery/versions.ts';
 import { CARRIERS } from '../../shared/transports/carriers.ts';
 import { generateKeyRingText, parseKeyRing } from '../../shared/security/key-ring.ts';
 import { createMemoryLedger, memoryPort } from '../simulation/memory-ledger.ts';
-import { SENDER, shippedPolicies, silentLog } from '../support/test-engine.ts';
+import { SENDER, untiringPolicies, silentLog } from '../support/test-engine.ts';
 import { appendConformance } from './append-conformance.ts';
 
 const templates = new Map(loadTemplates(fileURLToPath(new URL('../../templates', import.meta.url))).map((template) => [templateKey(template.name, template.version), template]));
-const policies = shippedPolicies();
+const policies = untiringPolicies();
 const bound = (purpose: string) => {
   const policy = policies.find((one) => one.purpose === purpose);
   return policy ? { policy, templates } : null;

@@ -7,14 +7,14 @@ import type { Unsubscription } from '../../shared/delivery/unsubscribe.ts';
 import { mailingVersions } from '../support/mailing.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
-import { createTestEngine, shippedPolicies, urgentRequest } from '../support/test-engine.ts';
+import { createTestEngine, untiringPolicies, urgentRequest } from '../support/test-engine.ts';
 
 let database: TestDatabase;
 let engine: Engine & { close: () => Promise<void> };
 beforeAll(async () => {
   database = await createTestDatabase();
   const { policies, templates } = mailingVersions();
-  engine = await createTestEngine({ url: database.url, policies: [...shippedPolicies(), ...policies], templates });
+  engine = await createTestEngine({ url: database.url, policies: [...untiringPolicies(), ...policies], templates });
 });
 afterAll(async () => {
   await engine.close();

@@ -17,14 +17,14 @@ import type { SubmitRequest, Transport } from '../../shared/transports/transport
 import { RECONCILING } from '../domain/policies.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
-import { createTestEngine, shippedPolicies, urgentRequest } from '../support/test-engine.ts';
+import { createTestEngine, untiringPolicies, urgentRequest } from '../support/test-engine.ts';
 
 let database: TestDatabase;
 let engine: Engine & { close: () => Promise<void> };
 let now = Date.now();
 
 /** The shipped urgent policy, with a choice of what to do about an unknown outcome. */
-const policies = shippedPolicies().map((policy) => ({ ...policy, steps: policy.steps.map((step) => ({ ...step, onUnknown: 'replay' as const })) }));
+const policies = untiringPolicies().map((policy) => ({ ...policy, steps: policy.steps.map((step) => ({ ...step, onUnknown: 'replay' as const })) }));
 
 beforeAll(async () => {
   database = await createTestDatabase();

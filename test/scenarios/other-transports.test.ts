@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { describeOnBackends } from '../support/backends.ts';
-import { shippedPolicies } from '../support/test-engine.ts';
+import { untiringPolicies } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 
 /** As shipped, but the email is asked after too: its provider has a status. */
-const policies = shippedPolicies().map((policy) => ({ ...policy, steps: policy.steps.map((step) => (step.channel === 'email' ? { ...step, pollOffsetsMs: [5_000, 15_000] } : step)) }));
+const policies = untiringPolicies().map((policy) => ({ ...policy, steps: policy.steps.map((step) => (step.channel === 'email' ? { ...step, pollOffsetsMs: [5_000, 15_000] } : step)) }));
 
 describeOnBackends('with Sinch and Resend as providers', (backend) => {
   let world: World;

@@ -10,7 +10,7 @@ import { readEntries } from '../../shared/ledger/reads.ts';
 import { verifyNotifications } from '../../shared/ledger/verify-database.ts';
 import { collectFaults } from '../../shared/ledger/verify-fault.ts';
 import { describeOnBackends } from '../support/backends.ts';
-import { shippedPolicies } from '../support/test-engine.ts';
+import { shippedPolicies, untiringPolicies } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 
@@ -34,7 +34,7 @@ const resetPolicy = (): Policy => {
 describeOnBackends('the secret of a password reset', (backend) => {
   let world: World;
   let serial = 0;
-  beforeAll(async () => { world = await openWorld({ backend, policies: [...shippedPolicies(), resetPolicy()], templates: TEMPLATES }); });
+  beforeAll(async () => { world = await openWorld({ backend, policies: [...untiringPolicies(), resetPolicy()], templates: TEMPLATES }); });
   afterAll(() => world.close());
 
   const reset = async (ending: string): Promise<{ eventId: string; code: string }> => {

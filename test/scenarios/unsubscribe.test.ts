@@ -8,7 +8,7 @@ import { generateApiKey } from '../../shared/security/api-key.ts';
 import { ask, postForm, postJson, roster } from '../intake/rig.ts';
 import { describeOnBackends } from '../support/backends.ts';
 import { anOffer, linkOf, mailingVersions, ONE_CLICK_BODY } from '../support/mailing.ts';
-import { shippedPolicies } from '../support/test-engine.ts';
+import { untiringPolicies } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 
@@ -21,7 +21,7 @@ describeOnBackends('somebody who unsubscribes from commercial mail', (backend) =
   let count = 0;
   beforeAll(async () => {
     const { policies, templates } = mailingVersions();
-    world = await openWorld({ backend, policies: [...shippedPolicies(), ...policies], templates });
+    world = await openWorld({ backend, policies: [...untiringPolicies(), ...policies], templates });
     intake = await startIntake({
       engine: world.engine, roster, dashboardUrl: 'https://dashboard.example.com', log: world.engine.log,
       config: { host: '127.0.0.1', port: 0, publicUrl: PUBLIC_URL, demo: false, trustProxy: 0, ticketsPerMinute: { address: 600, player: 30 } },

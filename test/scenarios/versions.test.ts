@@ -10,12 +10,12 @@ import { verifyNotifications } from '../../shared/ledger/verify-database.ts';
 import { collectFaults } from '../../shared/ledger/verify-fault.ts';
 import { templateNamed } from '../content/render-support.ts';
 import { describeOnBackends } from '../support/backends.ts';
-import { shippedPolicies } from '../support/test-engine.ts';
+import { shippedPolicy, untiringPolicies } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 
 const PURPOSE = 'game-support-urgent';
-const first = shippedPolicies().find((policy) => policy.purpose === PURPOSE && policy.version === 1) as Policy;
+const first = shippedPolicy(PURPOSE, untiringPolicies());
 
 /** The urgent texts with another subject and another word. */
 const secondTemplate = (channel: 'sms' | 'email'): TemplateVersion => {
@@ -23,13 +23,16 @@ const secondTemplate = (channel: 'sms' | 'email'): TemplateVersion => {
   const reworded = Object.fromEntries(Object.entries(template.locales).map(([locale, parts]) => [
     locale, Object.fromEntries(Object.entries(parts).map(([part, source]) => [part, source.replace('URGENT', 'AT ONCE').replace('[Urgent]', '[At once]')])),
   ]));
-  return withHash({ ...template, version: 2, locales: reworded });
+  return withHash({ ...template, version: template.version + 1, locales: reworded });
 };
-const second: Policy = { ...first, version: 2, steps: first.steps.map((step) => ({ ...step, templateVersion: 2, decideWithinMs: step.channel === 'sms' ? 45_000 : step.decideWithinMs })) };
+const second: Policy = { ...first, version: first.version + 1, steps: first.steps.map((step) => ({ ...step, templateVersion: step.templateVersion + 1, decideWithinMs: step.channel === 'sms' ? 45_000 : step.decideWithinMs })) };
+
+/** Of its templates, in the order of the steps. */
+const versionsOf = ({ steps }: Policy): number[] => steps.map(({ templateVersion }) => templateVersion);
 
 /** As the folders would be read. */
 const LINTED: Linted = {
-  problems: [], policies: [{ policy: second, file: `policies/${PURPOSE}/2.yaml`, at: () => { throw new Error('there is no fault'); } }],
+  problems: [], policies: [{ policy: second, file: `policies/${PURPOSE}/${second.version}.yaml`, at: () => { throw new Error('there is no fault'); } }],
   templates: (['sms', 'email'] as const).map((channel) => ({ template: secondTemplate(channel), at: () => { throw new Error('there is no fault'); }, fileOf: () => '' })),
 };
 
@@ -49,9 +52,9 @@ describeOnBackends('a new version of a policy', (backend) => {
     const older = await world.accept('03');
     await submitted(older, 'sms');
     const planned = (await renderAgain(world.engine, older))?.[0];
-    expect(planned).toMatchObject({ verdict: 'matches', templateVersion: 1 });
+    expect(planned).toMatchObject({ verdict: 'matches', templateVersion: versionsOf(first)[0] });
 
-    expect(await activatePolicy(world.engine, { purpose: PURPOSE, version: 2, reason: 'checked', actor: 'ada', linted: LINTED })).toEqual({ kind: 'activated', before: 1 });
+    expect(await activatePolicy(world.engine, { purpose: PURPOSE, version: second.version, reason: 'checked', actor: 'ada', linted: LINTED })).toEqual({ kind: 'activated', before: first.version });
     tick += 1_000;
     const newer = await world.accept('03');
     await submitted(newer, 'sms');
@@ -65,11 +68,11 @@ describeOnBackends('a new version of a policy', (backend) => {
     expect(received(older)).toEqual([expect.stringContaining('Tocsin URGENT:'), expect.stringContaining('[Urgent]')]);
     expect(received(newer)).toEqual([expect.stringContaining('Tocsin AT ONCE:'), expect.stringContaining('[At once]')]);
     const again = await renderAgain(world.engine, older);
-    expect(again?.map(({ verdict, templateVersion }) => [verdict, templateVersion])).toEqual([['matches', 1], ['matches', 1]]);
+    expect(again?.map(({ verdict, templateVersion }) => [verdict, templateVersion])).toEqual(versionsOf(first).map((version) => ['matches', version]));
     expect(again?.[0]).toEqual(planned);
-    expect((await renderAgain(world.engine, newer))?.map(({ verdict, templateVersion }) => [verdict, templateVersion])).toEqual([['matches', 2], ['matches', 2]]);
-    expect((await world.ask('SELECT DISTINCT policy_version, template_version FROM attempt WHERE event_id = ANY($1) ORDER BY 1', [[older, newer]])).map((row) => [row['policy_version'], row['template_version']])).toEqual([[1, 1], [2, 2]]);
-    expect((await world.ask('SELECT DISTINCT policy_version FROM ledger_entry WHERE event_id = $1', [older]))).toEqual([{ policy_version: 1 }]);
+    expect((await renderAgain(world.engine, newer))?.map(({ verdict, templateVersion }) => [verdict, templateVersion])).toEqual(versionsOf(second).map((version) => ['matches', version]));
+    expect((await world.ask('SELECT DISTINCT policy_version, template_version FROM attempt WHERE event_id = ANY($1) ORDER BY 1, 2', [[older, newer]])).map((row) => [row['policy_version'], row['template_version']])).toEqual([first, second].flatMap((policy) => versionsOf(policy).map((version) => [policy.version, version])));
+    expect((await world.ask('SELECT DISTINCT policy_version FROM ledger_entry WHERE event_id = $1', [older]))).toEqual([{ policy_version: first.version }]);
     const faults = collectFaults(10);
     await verifyNotifications(world.engine.db, { faults, ring: world.engine.ring });
     expect(faults.list).toEqual([]);

@@ -5,7 +5,7 @@ import type { TemplateVersion } from '../../shared/content/template.ts';
 import { createEngine } from '../../shared/delivery/engine.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts';
-import type { Policy } from '../../shared/domain/policy.ts';
+import type { Policy, PolicyStep } from '../../shared/domain/policy.ts';
 import { openDatabase } from '../../shared/ledger/database.ts';
 import { publishVersions } from '../../shared/ledger/versions.ts';
 import { generateKeyRingText, parseKeyRing } from '../../shared/security/key-ring.ts';
@@ -18,15 +18,28 @@ export const SENDER = { sms: '+12025550100', email: 'Tocsin <tocsin@example.com>
 export const silentLog = (): Logger => createLogger({ level: 'silent', service: 'test', redactPaths: [] });
 const shipped = (folder: string): string => fileURLToPath(new URL(`../../${folder}`, import.meta.url));
 export const shippedPolicies = (): Policy[] => loadPolicies(shipped('policies'));
+/** The newest shipped version of a purpose. */
+export const shippedPolicy = (purpose: string, policies = shippedPolicies()): Policy => {
+  const found = policies.findLast((policy) => policy.purpose === purpose);
+  if (!found) throw new Error(`no ${purpose} is shipped`);
+  return found;
+};
+const untiring = (shippedStep: PolicyStep): PolicyStep => {
+  const step = { ...shippedStep };
+  delete step.throttle;
+  return step;
+};
+/** The shipped ones without their throttles: most tests page the same on-call as often as they like. */
+export const untiringPolicies = (): Policy[] => shippedPolicies().map((policy) => ({ ...policy, steps: policy.steps.map(untiring) }));
 
 export interface TestEngineSettings { url: string; now?: () => number; policies?: Policy[]; /** Beside the shipped ones. */ templates?: TemplateVersion[]; log?: Logger; poolSize?: number; onEnqueued?: () => void; ring?: string; carriers?: Engine['carriers'] }
 
-/** An engine on a real database, with the shipped templates and, unless others are given, the shipped policies. */
+/** An engine on a real database, with the shipped templates and, unless others are given, the shipped policies without their throttles. */
 export const createTestEngine = async (settings: TestEngineSettings): Promise<Engine & { close: () => Promise<void> }> => {
   const now = settings.now ?? (() => Date.now());
   const db = openDatabase({ url: settings.url, poolSize: settings.poolSize ?? 4 });
   const templates = [...loadTemplates(shipped('templates')), ...settings.templates ?? []].map((template) => ({ name: template.name, version: template.version, definition: template }));
-  await publishVersions(db, { policies: settings.policies ?? shippedPolicies(), templates, now: now() });
+  await publishVersions(db, { policies: settings.policies ?? untiringPolicies(), templates, now: now() });
   const engine = createEngine({
     db, ring: parseKeyRing(settings.ring ?? generateKeyRingText()), carriers: settings.carriers ?? CARRIERS, sender: SENDER, log: settings.log ?? silentLog(), now, metrics: createMetrics(),
     ...(settings.onEnqueued ? { onEnqueued: settings.onEnqueued } : {}),
