@@ -3,16 +3,10 @@ import { NEXT_ACTIONS } from '../../shared/domain/next-action.ts';
 import type { Command } from './command.ts';
 import { dateTime } from './entry-lines.ts';
 import { withEngine } from './operator-engine.ts';
-import { UsageError } from './refusal.ts';
 import { table } from './table.ts';
+import { wholeNumber } from './whole-number.ts';
 
 const LIMIT = 50;
-
-const limitOf = (text: string | undefined): number => {
-  const limit = text === undefined ? LIMIT : Number(text);
-  if (!/^\d{1,4}$/.test(text ?? String(LIMIT)) || limit < 1 || limit > 1_000) throw new UsageError('--limit is a number from 1 to 1000', '--limit');
-  return limit;
-};
 
 export const atRiskCommand: Command = {
   name: 'at-risk',
@@ -27,7 +21,7 @@ export const atRiskCommand: Command = {
     ['at-risk --search oncall-02 --json', 'what is found of one recipient, for a program'],
   ],
   run: (input, io) => withEngine(io, async (engine) => {
-    const list = await listRisks(engine, { shown: limitOf(input.text('limit')), search: input.text('search') ?? null });
+    const list = await listRisks(engine, { shown: wholeNumber(input, 'limit', 1_000) ?? LIMIT, search: input.text('search') ?? null });
     if (input.json) {
       io.out.write(`${JSON.stringify(riskListView(list))}\n`);
       return 0;

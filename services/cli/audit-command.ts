@@ -8,6 +8,7 @@ import { dateTime } from './entry-lines.ts';
 import { auditOf, withDesk } from './operator-engine.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import { table } from './table.ts';
+import { wholeNumber } from './whole-number.ts';
 
 const DEFAULT_ENTRIES = 200;
 const MOST_ENTRIES = 10_000;
@@ -17,19 +18,12 @@ const shown = (row: AuditRecord) => ({
   action: row.action, target: row.target, result: row.result, reason: row.reason, request_id: row.requestId, hash: row.hash.toString('hex'),
 });
 
-const wholeNumber = (input: Input, name: string, most: number): number | undefined => {
-  const text = input.text(name);
-  if (text === undefined) return undefined;
-  if (!/^[1-9]\d{0,15}$/.test(text) || Number(text) > most) throw new UsageError(`--${name} must be a whole number from 1 to ${most}`, `--${name}`);
-  return Number(text);
-};
-
 const filterOf = (input: Input, now: number) => {
-  const [of, action, since] = [input.text('of'), input.text('action'), input.text('since')];
+  const [of, action] = [input.text('of'), input.text('action')];
   if (of !== undefined && !isActorName(of)) throw new UsageError('--of is a name, as the trail has it', '--of');
   if (action !== undefined && !AUDIT_ACTIONS.includes(action)) throw new UsageError(`--action is one of ${AUDIT_ACTIONS.join(', ')}`, '--action');
   const before = wholeNumber(input, 'before', Number.MAX_SAFE_INTEGER);
-  return { actor: of, action, sinceAt: since === undefined ? undefined : instantOption(since, now), before: before === undefined ? undefined : String(before) };
+  return { actor: of, action, sinceAt: instantOption(input, 'since', now) ?? undefined, before: before === null ? undefined : String(before) };
 };
 
 export const auditListCommand: Command = {

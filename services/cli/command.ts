@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { EVENT_ID } from '../../shared/domain/words.ts';
 import type { Io } from './io.ts';
 import { UsageError } from './refusal.ts';
 
@@ -91,8 +92,6 @@ export const parseInput = (command: Command, argv: string[]): Input & { help: bo
     flag: (name) => given[name] === true,
   };
 };
-
-const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
 
 /** The event id a command was called with. @throws UsageError where it is none. */
 export const eventIdOf = (input: Input): string => {

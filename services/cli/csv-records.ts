@@ -25,7 +25,7 @@ const turns = (text: string): boolean => {
   return odd;
 };
 
-type HeldLine = PhysicalLine & { turns: boolean };
+interface HeldLine { line: PhysicalLine; turns: boolean }
 
 /** How far a record reaches: over so many lines and characters; `open` while its quote is not closed. */
 interface Reach { count: number; length: number; open: boolean }
@@ -42,19 +42,19 @@ export const readCsv = async function* (lines: AsyncIterable<PhysicalLine>): Asy
   const bad = ({ number: line, bytes }: PhysicalLine, problem: string): CsvRecord => ({ line, bytes, fields: null, problem });
   const reachOn = (): Reach => {
     const first = held[next] as HeldLine;
-    reach ??= { count: 1, length: first.text.length, open: first.turns };
+    reach ??= { count: 1, length: first.line.text.length, open: first.turns };
     while (reach.open && next + reach.count < held.length && reach.length <= LONGEST_LINE) {
-      const line = held[next + reach.count] as HeldLine;
+      const { line, turns: closes } = held[next + reach.count] as HeldLine;
       reach.count += 1;
       reach.length += 1 + line.text.length;
-      if (line.turns) reach.open = false;
+      if (closes) reach.open = false;
     }
     return reach;
   };
   /** Takes whole records from the front of what is held; at the end of the file also what is not closed. */
   const take = function* (isEnd: boolean): Generator<CsvRecord> {
     while (next < held.length) {
-      const first = held[next] as HeldLine;
+      const { line: first } = held[next] as HeldLine;
       let taken = 1;
       if (first.tooLong) yield bad(first, `is longer than ${LONGEST_LINE} characters`);
       else {
@@ -62,7 +62,7 @@ export const readCsv = async function* (lines: AsyncIterable<PhysicalLine>): Asy
         if (open && !isEnd && length <= LONGEST_LINE) return;
         if (open) yield bad(first, 'opens a quote that is never closed');
         else if (length > 0) {
-          const fields = fieldsOf(held.slice(next, next + count).map(({ text }) => text).join('\n'));
+          const fields = fieldsOf(held.slice(next, next + count).map(({ line }) => line.text).join('\n'));
           if (fields) {
             yield { line: first.number, bytes: first.bytes, fields, problem: null };
             taken = count;
@@ -80,7 +80,7 @@ export const readCsv = async function* (lines: AsyncIterable<PhysicalLine>): Asy
     next = 0;
   };
   for await (const line of lines) {
-    held.push({ ...line, turns: turns(line.text) });
+    held.push({ line, turns: turns(line.text) });
     yield* take(false);
     letGo();
   }

@@ -28,13 +28,13 @@ export const deadLetterId = (text: string): bigint => {
 export const filterOf = (input: Input, now: number): DeadLetterFilter => {
   const [id] = input.args;
   const channel = input.text('channel');
-  const since = input.text('since');
+  const sinceAt = instantOption(input, 'since', now);
   const cause = input.text('cause');
   if (channel !== undefined && channel !== 'sms' && channel !== 'email') throw new UsageError('--channel is sms or email', '--channel');
   if (cause !== undefined && !/^[a-z_]{1,40}$/.test(cause)) throw new UsageError('--cause is a reason code, e.g. provider_auth', '--cause');
   return {
     ...(id === undefined ? {} : { ids: [deadLetterId(id)] }), ...(channel === undefined ? {} : { channel }),
-    ...(since === undefined ? {} : { sinceAt: instantOption(since, now) }), ...(cause === undefined ? {} : { reason: cause }),
+    ...(sinceAt === null ? {} : { sinceAt }), ...(cause === undefined ? {} : { reason: cause }),
   };
 };
 

@@ -4,8 +4,9 @@ import type { Command } from './command.ts';
 import { deadLetterId, filterOf, foreseen, SELECTION } from './dead-letter-selection.ts';
 import { dateTime } from './entry-lines.ts';
 import { withEngine } from './operator-engine.ts';
-import { Refusal, UsageError } from './refusal.ts';
+import { Refusal } from './refusal.ts';
 import { table } from './table.ts';
+import { wholeNumber } from './whole-number.ts';
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null;
 
@@ -15,12 +16,6 @@ const jsonOf = (row: DeadLetterRecord, refusal: string | null) => ({
 });
 
 const LIMIT = 50;
-
-const limitOf = (text: string | undefined): number => {
-  const limit = text === undefined ? LIMIT : Number(text);
-  if (!/^\d{1,4}$/.test(text ?? String(LIMIT)) || limit < 1 || limit > 1_000) throw new UsageError('--limit is a number from 1 to 1000', '--limit');
-  return limit;
-};
 
 export const deadLettersListCommand: Command = {
   name: 'dead-letters list',
@@ -33,7 +28,7 @@ export const deadLettersListCommand: Command = {
   ],
   run: (input, io) => withEngine(io, async (engine) => {
     const filter = filterOf(input, engine.now());
-    const [rows, total] = await Promise.all([listDeadLetters(engine.db, filter, { limit: limitOf(input.text('limit')) }), countDeadLetters(engine.db, filter)]);
+    const [rows, total] = await Promise.all([listDeadLetters(engine.db, filter, { limit: wholeNumber(input, 'limit', 1_000) ?? LIMIT }), countDeadLetters(engine.db, filter)]);
     const refusals = await foreseen(engine, rows);
     if (input.json) {
       io.out.write(`${JSON.stringify({ total, dead_letters: rows.map((row, index) => jsonOf(row, refusals[index] ?? null)) })}\n`);

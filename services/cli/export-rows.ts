@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EVENT_ID } from '../../shared/domain/words.ts';
 import { readCsv } from './csv-records.ts';
 import { readLines } from './export-lines.ts';
 import type { OldOutcome } from './outcome-words.ts';
@@ -10,7 +11,6 @@ export type ExportLine = { bytes: number } & ({ row: ExportRow } | { line: numbe
 export const COLUMNS = ['event_id', 'idempotency_key', 'channel', 'outcome', 'at'] as const;
 type Raw = Partial<Record<(typeof COLUMNS)[number], unknown>>;
 
-const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
 const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/;
 const instant = z.iso.datetime({ offset: true });
 

@@ -5,6 +5,7 @@ import { ConfigurationError } from '../../shared/config/environment.ts';
 import { refuseWrongKeys } from '../../shared/delivery/check-keys.ts';
 import { createDatabaseClock } from '../../shared/ledger/database-clock.ts';
 import type { Database } from '../../shared/ledger/database.ts';
+import { HIGHEST_EVENT_ID, lowestEventId } from '../../shared/ledger/event-ids.ts';
 import { withOldExport } from '../../shared/ledger/reconcile.ts';
 import { parseKeyRing } from '../../shared/security/key-ring.ts';
 import type { KeyRing } from '../../shared/security/key-ring.ts';
@@ -50,13 +51,12 @@ const sizeOf = (path: string): number => {
 };
 
 const scopeOf = (input: Input, now: number): ReconcileScope => {
-  const at = (name: string): number | null => { const text = input.text(name); return text === undefined ? null : instantOption(text, now, name); };
-  const [since, until] = [at('since'), at('until')];
+  const [since, until] = [instantOption(input, 'since', now), instantOption(input, 'until', now)];
   return {
     tenant: input.text('tenant') ?? 'default', purpose: input.text('purpose') ?? null,
-    first: since === null ? null : `evt_${encodeTime(Math.max(0, since), 10)}${'0'.repeat(16)}`,
+    first: since === null ? null : lowestEventId(since),
     // Ids of that very millisecond are later.
-    last: until === null ? (since === null ? null : `evt_${'Z'.repeat(26)}`) : `evt_${encodeTime(Math.max(0, until), 10)}`,
+    last: until === null ? (since === null ? null : HIGHEST_EVENT_ID) : `evt_${encodeTime(Math.max(0, until), 10)}`,
   };
 };
 

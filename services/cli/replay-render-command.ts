@@ -17,16 +17,10 @@ import { createProgress } from './ledger-progress.ts';
 import { actorOf, withEngine } from './operator-engine.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import { addReplays, isFaulty, openSum, sumJson, sumText } from './replay-render-sum.ts';
+import { wholeNumber } from './whole-number.ts';
 
 /** So many messages are told one by one; all of them are with --json. */
 const TOLD = 20;
-
-const numberOf = (input: Input, name: string): number | null => {
-  const text = input.text(name);
-  if (text === undefined) return null;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`--${name} must be a whole number above 0`, `--${name}`);
-  return Number(text);
-};
 
 /** The versions of a folder that is still being written; the highest of each name, or the one that is asked for. One that cannot be read is refused, never passed over for a lower one. */
 const candidates = (dir: string, asked: number | null): ReplayRequest['target'] => {
@@ -41,7 +35,7 @@ const candidates = (dir: string, asked: number | null): ReplayRequest['target'] 
 };
 
 const targetOf = (input: Input, engine: Engine): ReplayRequest['target'] => {
-  const to = numberOf(input, 'to');
+  const to = wholeNumber(input, 'to');
   const dir = input.text('candidate');
   if (dir !== undefined) return candidates(dir, to);
   if (to === null) throw new UsageError('give --to with a published version, or --candidate with a folder of templates', '--to');
@@ -96,11 +90,10 @@ const isNews = ({ verdict, recorded }: Replayed): boolean => verdict !== 'same' 
 const messagesOf = (found: readonly Replay[]): Replayed[] => found.flatMap((one) => (one.kind === 'message' ? [one.message] : []));
 
 const replay = async (input: Input, io: Io, engine: Engine): Promise<number> => {
-  const limit = numberOf(input, 'limit') ?? Number.POSITIVE_INFINITY;
+  const limit = wholeNumber(input, 'limit') ?? Number.POSITIVE_INFINITY;
   const sender = readSender(io.env, readCliConfig(io.env));
-  const at = (name: string): number | null => { const text = input.text(name); return text === undefined ? null : instantOption(text, engine.now(), name); };
   const request: ReplayRequest = {
-    purpose: input.required('purpose'), from: numberOf(input, 'from') ?? 1, target: targetOf(input, engine), sinceAt: at('since'), untilAt: at('until'),
+    purpose: input.required('purpose'), from: wholeNumber(input, 'from') ?? 1, target: targetOf(input, engine), sinceAt: instantOption(input, 'since', engine.now()), untilAt: instantOption(input, 'until', engine.now()),
     senders: sender.sms !== null && sender.email !== null ? [{ sms: sender.sms, email: sender.email }] : [],
   };
   const show = shownOf(input, engine);

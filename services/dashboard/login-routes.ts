@@ -1,9 +1,10 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { urlencoded } from 'express';
 import type { Express, Request, Response } from 'express';
 import type { SignIn, SignInDesk } from '../../shared/delivery/sign-in.ts';
 import { signIn } from '../../shared/delivery/sign-in.ts';
 import { fingerprint, readSignedText, signText } from '../../shared/security/fingerprint.ts';
+import { isSameSecret } from '../../shared/security/same-secret.ts';
 import type { SiteCookies } from './cookies.ts';
 import { cookieIn } from './cookies.ts';
 import { CHALLENGE, sessionIn, tooMany, whenceOf } from './login.ts';
@@ -22,11 +23,6 @@ const formIn = (desk: SignInDesk, request: Request, cookies: SiteCookies): strin
   const made = form === null ? null : readSignedText(desk.ring, 'login-form', form);
   const age = desk.now() - Number(made?.split('.')[1]);
   return form !== null && age >= 0 && age < FORM_LASTS_MS ? form : null;
-};
-
-const same = (one: string, other: string): boolean => {
-  const [left, right] = [Buffer.from(one), Buffer.from(other)];
-  return left.length === right.length && timingSafeEqual(left, right);
 };
 
 const WORDS: Readonly<Record<Exclude<SignIn['kind'], 'signed_in'>, string>> = {
@@ -50,7 +46,7 @@ export const addLogin = (app: Express, desk: SignInDesk, cookies: SiteCookies): 
     const text = (name: string): string => (typeof fields[name] === 'string' ? fields[name] : '');
     const next = ownPath(fields['next']);
     const form = formIn(desk, request, cookies);
-    if (form === null || !same(text('token'), fieldOf(desk, form))) {
+    if (form === null || !isSameSecret(text('token'), fieldOf(desk, form))) {
       show(response.status(403), { form, next, problem: 'This form has lapsed. Sign in with this one.' });
       return;
     }

@@ -1,6 +1,7 @@
 import type { Request, Response, Router } from 'express';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { entryView, stateView } from '../../shared/delivery/notification-view.ts';
+import { EVENT_ID } from '../../shared/domain/words.ts';
 import { readVersion } from '../../shared/ledger/reads.ts';
 import { callerOf } from './caller.ts';
 import { liveParts, notificationPage } from './notification-page.ts';
@@ -9,7 +10,7 @@ import { showNotification, tagOf, tagOfShown } from './notification-view.ts';
 import { timelineFile } from './timeline.ts';
 
 /** Ids as they are given out; nothing else is asked of the database. */
-export const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
+export { EVENT_ID };
 
 /** The pages of one notification: itself, what changed of it, its record as the API gives it, and its picture as a file. */
 export const addNotificationPages = (router: Router, engine: Engine, sendMissing: (response: Response) => void): void => {

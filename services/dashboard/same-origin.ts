@@ -1,5 +1,5 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
+import { isSameSecret } from '../../shared/security/same-secret.ts';
 import { callerOf } from './caller.ts';
 import { page } from './page.ts';
 
@@ -33,8 +33,7 @@ const TOKEN_HEADER = 'x-tocsin-token';
 
 const brings = (request: Request, token: string): boolean => {
   const given = request.headers[TOKEN_HEADER] ?? (request.body as Record<string, unknown> | undefined)?.[TOKEN_FIELD];
-  const [one, other] = [Buffer.from(typeof given === 'string' ? given : ''), Buffer.from(token)];
-  return one.length === other.length && timingSafeEqual(one, other);
+  return isSameSecret(typeof given === 'string' ? given : '', token);
 };
 
 /**

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EVENT_ID } from '../../shared/domain/words.ts';
 
 /**
  * What the API answers, as its document says it. A test holds real answers against these. Statuses and outcomes are texts and no
@@ -6,7 +7,7 @@ import { z } from 'zod';
  */
 
 const instant = z.iso.datetime();
-const eventId = z.string().regex(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/);
+const eventId = z.string().regex(EVENT_ID);
 const channel = z.string().meta({ description: '`sms` or `email`' });
 const status = z.string().meta({
   description: '`accepted`, `in_progress`, `sent`, `delivered`, `partially_delivered`, `undelivered`, `unknown`, `expired`, `closed`, `suppressed`, `policy_rejected` or `shadowed`; more may come',

@@ -1,5 +1,6 @@
 import type { Roster } from '../../shared/content/roster.ts';
 import { knownCategories } from '../../shared/content/roster.ts';
+import { EVENT_ID } from '../../shared/domain/words.ts';
 import { artifactOperations } from './api-artifact-operations.ts';
 import { unsubscribeOperations } from './api-unsubscribe-operations.ts';
 import * as answers from './api-answers.ts';
@@ -11,7 +12,7 @@ import { NOTIFICATION_CURES, notificationSchema } from './notification-fields.ts
 import { PAUSE_CURES, pauseSchema } from './pausing.ts';
 import { TICKET_CURES, ticketSchema } from './ticket-fields.ts';
 
-const eventId: Parameter = { name: 'event_id', in: 'path', required: true, description: 'As the receipt names it.', example: example.EVENT_ID, pattern: '^evt_[0-9A-HJKMNP-TV-Z]{26}$' };
+const eventId: Parameter = { name: 'event_id', in: 'path', required: true, description: 'As the receipt names it.', example: example.EVENT_ID, pattern: EVENT_ID.source };
 const idempotencyKey = (required: boolean): Parameter => ({
   name: 'Idempotency-Key', in: 'header', required, description: '1 to 200 visible ASCII characters, such as a UUID. Send the same one when you try again.', example: '6f1d3b1e-58a4-4f6e-9c9c-1b8f6b9f8a10',
   pattern: '^[!-~]([ -~]{0,198}[!-~])?$',

@@ -3,6 +3,7 @@ import { answerChannels } from '../../shared/domain/answer-channels.ts';
 import { fold } from '../../shared/domain/evolve.ts';
 import { explain } from '../../shared/domain/explain.ts';
 import type { Transition } from '../../shared/domain/transitions.ts';
+import { EVENT_ID } from '../../shared/domain/words.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { readEntries, readNotification } from '../../shared/ledger/reads.ts';
 import { apiKeyOf, requireApiKey } from './api-key-auth.ts';
@@ -17,7 +18,6 @@ import { jsonBody } from './read-body.ts';
 import { addRoute } from './routes.ts';
 
 type ForEvent = RequestHandler<{ event_id: string }>;
-const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
 
 const find = async (engine: Engine, eventId: string, response: Response) => {
   const record = EVENT_ID.test(eventId) ? await readNotification(engine.db, { eventId, tenant: apiKeyOf(response).tenant }) : null;

@@ -1,8 +1,9 @@
-import { encodeTime, ulid } from 'ulid';
+import { ulid } from 'ulid';
 import type { ErasedPerson } from '../domain/words.ts';
 import { normaliseEmail, normalisePhone } from '../content/address.ts';
 import type { ErasedCounts, ErasureBatch, RecordedErasure, Traces } from '../ledger/erasures.ts';
 import { countErasable, countSuppressionsOf, destroyArtifacts, erasureFacts, eraseTraces, judgeArtifacts, readTraces } from '../ledger/erasures.ts';
+import { lowestEventId } from '../ledger/event-ids.ts';
 import { erasureMac } from '../ledger/erasure-file.ts';
 import { fingerprint } from '../security/fingerprint.ts';
 import type { KeyRing } from '../security/key-ring.ts';
@@ -35,8 +36,8 @@ interface TicketText { playerRef: string; contact: { sms: string | null; email: 
 interface Match { eventId: string; of: Map<ErasedPerson, RecordedErasure>; prints: Buffer[] }
 
 const same = (one: Buffer | null, other: Buffer | null): boolean => one !== null && other !== null && one.equals(other);
-/** Event ids begin with their time: whether a notification was requested until an instant. */
-const isUntil = (eventId: string, at: number): boolean => eventId < `evt_${encodeTime(at + 1, 10)}`;
+/** Whether a notification was requested until an instant. */
+const isUntil = (eventId: string, at: number): boolean => eventId < lowestEventId(at + 1);
 
 const isRecipient = (traces: Traces, one: RecordedErasure): boolean =>
   same(traces.referencePrint, one.referencePrint) || same(traces.smsPrint, one.smsPrint) || same(traces.emailPrint, one.emailPrint);

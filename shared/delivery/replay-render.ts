@@ -1,7 +1,7 @@
-import { encodeTime } from 'ulid';
 import { attemptKeyOf } from '../domain/words.ts';
 import type { TemplateVersion } from '../content/template.ts';
 import { streamCaptured } from '../ledger/captured.ts';
+import { HIGHEST_EVENT_ID, lowestEventId } from '../ledger/event-ids.ts';
 import type { Loaded } from '../ledger/load.ts';
 import { loadTemplate } from '../ledger/versions.ts';
 import type { Engine } from './engine.ts';
@@ -27,8 +27,6 @@ export interface ReplayRequest {
 export type Replay = { kind: 'message'; message: Replayed } | { kind: 'passed_over'; why: 'destroyed' | 'no_address' | 'not_compared' };
 
 const PAGE = 100;
-
-const idAt = (at: number, filler: string): string => `evt_${encodeTime(at, 10)}${filler.repeat(16)}`;
 
 const replayOne = async function* (engine: Engine, loaded: Loaded, request: ReplayRequest): AsyncGenerator<Replay> {
   const bound = await engine.versions.bind(loaded.state.purpose, loaded.state.policyVersion);
@@ -69,7 +67,7 @@ export const publishedTarget = (engine: Engine, version: number): ReplayRequest[
  * held at a time. What was destroyed, has no address, or is bound to another version is counted and passed over. Nothing is written.
  */
 export const replayRender = async function* (engine: Engine, request: ReplayRequest): AsyncGenerator<{ eventId: string; found: Replay[] }> {
-  const range = { purpose: request.purpose, from: idAt(Math.max(0, request.sinceAt ?? 0), '0'), below: idAt(request.untilAt ?? 281_474_976_710_655, request.untilAt === null ? 'Z' : '0') };
+  const range = { purpose: request.purpose, from: lowestEventId(request.sinceAt ?? 0), below: request.untilAt === null ? HIGHEST_EVENT_ID : lowestEventId(request.untilAt) };
   for await (const page of streamCaptured(engine.db, range, PAGE)) {
     for (const loaded of page) {
       const found: Replay[] = [];

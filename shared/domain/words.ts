@@ -11,6 +11,8 @@ export type Channel = (typeof CHANNELS)[number];
 
 /** `evt_` + ULID. */
 export type EventId = string;
+/** What an event id looks like. */
+export const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
 /** `evt_….sms.1`: event id, channel, sequence. Goes to the provider unchanged on every transport retry. */
 export type AttemptKey = string;
 

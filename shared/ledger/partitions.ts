@@ -1,16 +1,14 @@
-import { encodeTime } from 'ulid';
 import type { Database, Statement } from './database.ts';
+import { lowestEventId } from './event-ids.ts';
 
 export interface Month { suffix: string; fromId: string; toId: string }
-
-const lowestId = (at: number): string => `evt_${encodeTime(at, 10)}${'0'.repeat(16)}`;
 
 /** The month of an instant (UTC), with the range of event ids made in it; `ahead` counts months from there. */
 export const monthOf = (at: number, ahead = 0): Month => {
   const date = new Date(at);
   const first = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + ahead, 1);
   const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + ahead + 1, 1);
-  return { suffix: new Date(first).toISOString().slice(0, 7).replace('-', '_'), fromId: lowestId(first), toId: lowestId(next) };
+  return { suffix: new Date(first).toISOString().slice(0, 7).replace('-', '_'), fromId: lowestEventId(first), toId: lowestEventId(next) };
 };
 
 const ENSURE: Statement = { name: 'tocsin_ensure_partition_v1', text: 'SELECT tocsin_ensure_partition($1, $2, $3) AS made' };

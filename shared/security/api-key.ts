@@ -1,4 +1,5 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { isSameSecret } from './same-secret.ts';
 
 /** A fresh key: `text` is shown once, `id` names it in lists and audits, `hash` (sha-256, hex) is what is stored. */
 export interface GeneratedApiKey { text: string; id: string; hash: string }
@@ -19,8 +20,4 @@ export const generateApiKey = (): GeneratedApiKey => {
 export const apiKeyIdOf = (text: string): string | null => SHAPE.exec(text)?.[1] ?? null;
 
 /** Whether a presented key has this stored hash; takes equally long for every key. */
-export const apiKeyMatches = (text: string, storedHash: string): boolean => {
-  const given = Buffer.from(hashApiKey(text), 'hex');
-  const stored = Buffer.from(storedHash, 'hex');
-  return stored.length === given.length && timingSafeEqual(given, stored);
-};
+export const apiKeyMatches = (text: string, storedHash: string): boolean => isSameSecret(hashApiKey(text), storedHash);

@@ -1,6 +1,7 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, hkdfSync } from 'node:crypto';
 import { oldestKey } from './key-ring.ts';
 import type { KeyRing } from './key-ring.ts';
+import { isSameSecret } from './same-secret.ts';
 
 /** Derivation costs more than the HMAC itself, and a ring lives as long as the process. */
 const subkeys = new WeakMap<KeyRing, Map<string, Buffer>>();
@@ -39,7 +40,5 @@ export const readSignedText = (ring: KeyRing, purpose: string, signed: string): 
   if (!match) return null;
   const text = Buffer.from(match[1] as string, 'base64url').toString('utf8');
   // Compared as the whole text: base64url has spare bits, and only one spelling of a cursor may pass.
-  const expected = Buffer.from(signText(ring, purpose, text));
-  const given = Buffer.from(signed);
-  return expected.length === given.length && timingSafeEqual(expected, given) ? text : null;
+  return isSameSecret(signText(ring, purpose, text), signed) ? text : null;
 };

@@ -1,4 +1,5 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { isSameSecret } from './same-secret.ts';
 
 /** A random URL-safe token of 256 bits (43 characters). Only its hash is stored. */
 export const generateToken = (): string => randomBytes(32).toString('base64url');
@@ -7,10 +8,7 @@ export const generateToken = (): string => randomBytes(32).toString('base64url')
 export const hashToken = (token: string): Buffer => createHash('sha256').update(token, 'utf8').digest();
 
 /** Whether a token has this stored hash; takes equally long for all tokens. */
-export const tokenMatches = (token: string, storedHash: Uint8Array): boolean => {
-  const given = hashToken(token);
-  return storedHash.length === given.length && timingSafeEqual(given, storedHash);
-};
+export const tokenMatches = (token: string, storedHash: Uint8Array): boolean => isSameSecret(hashToken(token), storedHash);
 
 const FORM_TOKEN = /^form_[A-Za-z0-9_-]{22}$/;
 

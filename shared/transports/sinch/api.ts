@@ -20,20 +20,17 @@ export const digitsOf = (number: string): string => number.replace(/^\+/, '');
 export const createSinchApi = ({ planId, ...settings }: SinchSettings): SinchApi => {
   const api = createJsonApi(settings);
   const batches = `/xms/v1/${encodeURIComponent(planId)}/batches`;
+  const listing = (path: string, filter: Record<string, string>, { since, page, pageSize }: { since: string; page: number; pageSize: number }): URL => {
+    const url = api.url(path);
+    url.search = new URLSearchParams({ ...filter, start_date: since, page: String(page), page_size: String(pageSize) }).toString();
+    return url;
+  };
   return {
     ...api,
     batchesUrl: () => api.url(batches),
     recipientReportUrl: (batchId, recipient) => api.url(`${batches}/${encodeURIComponent(batchId)}/delivery_report/${encodeURIComponent(digitsOf(recipient))}`),
     batchReportUrl: (batchId) => api.url(`${batches}/${encodeURIComponent(batchId)}/delivery_report?type=full`),
-    inboundsUrl: ({ to, since, page, pageSize }) => {
-      const url = api.url(`/xms/v1/${encodeURIComponent(planId)}/inbounds`);
-      url.search = new URLSearchParams({ to: digitsOf(to), start_date: since, page: String(page), page_size: String(pageSize) }).toString();
-      return url;
-    },
-    listUrl: ({ reference, since, page, pageSize }) => {
-      const url = api.url(batches);
-      url.search = new URLSearchParams({ client_reference: reference, start_date: since, page: String(page), page_size: String(pageSize) }).toString();
-      return url;
-    },
+    inboundsUrl: ({ to, ...how }) => listing(`/xms/v1/${encodeURIComponent(planId)}/inbounds`, { to: digitsOf(to) }, how),
+    listUrl: ({ reference, ...how }) => listing(batches, { client_reference: reference }, how),
   };
 };

@@ -42,6 +42,14 @@ export const createTwilioApi = (settings: TwilioSettings): TwilioApi => {
     Accept: 'application/json',
   };
   const client = createHttpClient(protocol === 'https:', settings.maxSockets ?? DEFAULT_MAX_SOCKETS);
+  const listing = (ends: { To: string; From?: string }, { sentSince, pageSize }: { sentSince: string; pageSize: number }): URL => {
+    const url = new URL(`${account}/Messages.json`);
+    // A listing cannot be filtered by messaging service.
+    for (const [name, end] of Object.entries(ends)) if (!end.startsWith('MG')) url.searchParams.set(name, end);
+    url.searchParams.set('DateSent>', sentSince);
+    url.searchParams.set('PageSize', String(pageSize));
+    return url;
+  };
 
   return {
     timeoutMs: settings.timeoutMs,
@@ -62,22 +70,8 @@ export const createTwilioApi = (settings: TwilioSettings): TwilioApi => {
     },
     get: (url, { limitMs, maxBodyBytes }) => client.call({ method: 'GET', url, headers: common, maxBodyBytes }, limitMs),
     messageUrl: (sid) => new URL(`${account}/Messages/${encodeURIComponent(sid)}.json`),
-    listUrl: ({ to, from, sentSince, pageSize }) => {
-      const url = new URL(`${account}/Messages.json`);
-      url.searchParams.set('To', to);
-      // the listing cannot be filtered by messaging service
-      if (!from.startsWith('MG')) url.searchParams.set('From', from);
-      url.searchParams.set('DateSent>', sentSince);
-      url.searchParams.set('PageSize', String(pageSize));
-      return url;
-    },
-    inboundUrl: ({ to, sentSince, pageSize }) => {
-      const url = new URL(`${account}/Messages.json`);
-      if (!to.startsWith('MG')) url.searchParams.set('To', to);
-      url.searchParams.set('DateSent>', sentSince);
-      url.searchParams.set('PageSize', String(pageSize));
-      return url;
-    },
+    listUrl: ({ to, from, ...how }) => listing({ To: to, From: from }, how),
+    inboundUrl: ({ to, ...how }) => listing({ To: to }, how),
     nextPageUrl: (uri) => {
       const path = uri.startsWith('/') && prefix !== '' && !uri.startsWith(`${prefix}/`) ? `${prefix}${uri}` : uri;
       const url = URL.canParse(path, origin) ? new URL(path, origin) : null;
