@@ -18,6 +18,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
 FROM node:20-bookworm-slim
+# A larger young generation: what a workflow allocates is dead before it is looked at, and collecting it costs half.
+ENV NODE_OPTIONS=--max-semi-space-size=64
 ENV NODE_ENV=production HOST=0.0.0.0 SANDBOX_HOST=0.0.0.0 METRICS_PORT=9464 TOCSIN_DATA_DIR=/data
 WORKDIR /app
 COPY package.json ./

@@ -12,6 +12,7 @@ import { atTheEnd, standaloneReady, startService, startedEvent } from '../test/a
 import type { ChildService } from '../test/audit/child-service.ts';
 import { PROGRAMS } from '../test/audit/fleet.ts';
 import type { Contender } from './contender.ts';
+import { NODE_FLAGS } from './contender.ts';
 import type { Ground } from './ground.ts';
 import { createPoster } from './poster.ts';
 import type { SandboxProcess } from './sandbox-process.ts';
@@ -29,7 +30,7 @@ const environmentOf = ({ sandbox, policyDir }: ProductSettings, databaseUrl: str
   TWILIO_BASE_URL: sandbox.http, TWILIO_ACCOUNT_SID: 'AC5a4db0c05a4db0c05a4db0c05a4db0c0', TWILIO_AUTH_TOKEN: 'sandbox-token', TWILIO_FROM: '+12025550100',
   SMTP_URL: sandbox.smtp, MAIL_FROM: 'Tocsin <tocsin@example.com>', TOCSIN_POLICY_DIR: policyDir, TOCSIN_DASHBOARD_URL: 'http://127.0.0.1:3001',
   // The sandbox has no limit; the shipped rate is for a real provider.
-  TWILIO_POLLS_PER_SECOND: '1000000',
+  TWILIO_POLLS_PER_SECOND: '1000000', NODE_OPTIONS: NODE_FLAGS,
 });
 
 const whenReady = async (service: ChildService): Promise<Record<string, unknown>> => {
@@ -49,7 +50,7 @@ const startServices = async (settings: ProductSettings, env: Record<string, stri
 
 /** Has a service begin and end a CPU profile at a signal (SIGUSR2). */
 const profiling = ({ profile, folder }: ProductSettings, name: string): Record<string, string> => (profile !== true ? {} : {
-  NODE_OPTIONS: `--import ${fileURLToPath(new URL('./profile-preload.mjs', import.meta.url))}`, BENCH_PROFILE: join(folder, name),
+  NODE_OPTIONS: `${NODE_FLAGS} --import ${fileURLToPath(new URL('./profile-preload.mjs', import.meta.url))}`, BENCH_PROFILE: join(folder, name),
 });
 
 const startStandalone = async (settings: ProductSettings, env: Record<string, string>): Promise<{ services: ChildService[]; url: string }> => {

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { runMigrations } from 'bullmq';
 import { atTheEnd, sandboxReady, startService } from '../test/audit/child-service.ts';
 import type { Contender } from './contender.ts';
+import { NODE_FLAGS } from './contender.ts';
 import type { Ground } from './ground.ts';
 import { createPoster } from './poster.ts';
 import type { SandboxProcess } from './sandbox-process.ts';
@@ -33,7 +34,7 @@ export const startBaseline = async (settings: BaselineSettings): Promise<Contend
     client.release();
   }
   const redisUrl = ground.redisUrl(redisNumber);
-  const env = { BASELINE_DATABASE_URL: databaseUrl, ...(redisUrl === undefined ? {} : { BASELINE_REDIS_URL: redisUrl }), BASELINE_SANDBOX_HTTP: sandbox.http, BASELINE_SANDBOX_SMTP: sandbox.smtp };
+  const env = { NODE_OPTIONS: NODE_FLAGS, BASELINE_DATABASE_URL: databaseUrl, ...(redisUrl === undefined ? {} : { BASELINE_REDIS_URL: redisUrl }), BASELINE_SANDBOX_HTTP: sandbox.http, BASELINE_SANDBOX_SMTP: sandbox.smtp };
   const services = (shape === 'two' ? ['workers', 'intake'] : ['all']).map((part) => startService({
     name: `baseline-${part}`, program: `bench/baseline/baseline-main.js`, args: [part], env, apart: true, compiled: true, root: settings.tree, logPath: join(folder, `baseline-${part}.log`), readyIn: sandboxReady,
   }));

@@ -2,12 +2,15 @@ import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { readCliConfig } from '../../shared/config/cli-config.ts';
 import { readTransportNames } from '../../shared/config/engine-config.ts';
-import { lintContent } from '../../shared/content/lint.ts';
+import { inOrder, lintContent } from '../../shared/content/lint.ts';
 import type { Linted } from '../../shared/content/lint.ts';
+import { checkPublished } from '../../shared/content/published-check.ts';
+import type { PublishedVersion } from '../../shared/content/published-check.ts';
 import type { FileProblem } from '../../shared/content/yaml-file.ts';
 import { carriersFor } from '../../shared/transports/carriers.ts';
 import type { Input } from './command.ts';
 import type { Io } from './io.ts';
+import type { Read } from './optional-database.ts';
 import { Refusal } from './refusal.ts';
 
 export interface Folders { policyDir: string; templateDir: string }
@@ -37,7 +40,10 @@ export const foldersOf = (input: Input, io: Io, kind: Kind): Folders => {
 };
 
 /** Reads both folders and holds them against each other and the transports of the deployment. */
-export const lintFolders = (folders: Folders, io: Io): Linted => lintContent({ ...folders, carriers: carriersFor(readTransportNames(io.env)) });
+export const lintFolders = (folders: Folders, io: Pick<Io, 'env'>): Linted => lintContent({ ...folders, carriers: carriersFor(readTransportNames(io.env)) });
+
+/** Every fault there is to tell, for whoever lints: those of the files, and those that only a database shows, where one was read. */
+export const problemsOf = (linted: Linted, published: Read<readonly PublishedVersion[]>): FileProblem[] => inOrder([...linted.problems, ...checkPublished(linted, published.value ?? [])]);
 
 /** The path of a file as it can be opened from here. */
 export const openablePath = (problem: FileProblem, { policyDir, templateDir }: Folders): string => {

@@ -18,7 +18,7 @@ export const doctorCommand: Command = {
   run: async (input, io) => {
     const config = readCliConfig(io.env);
     const findings = [
-      checkNode(process.versions.node), await checkStandalone(io.env, config), checkKeys(io.env, config), ...checkContent(io.env, config),
+      checkNode(process.versions.node), await checkStandalone(io.env, config), checkKeys(io.env, config), ...await checkContent(io.env, config),
       ...await checkDatabase(io.env, config),
     ];
     const faults = findings.filter((finding) => finding.verdict === 'fault').length;

@@ -1,16 +1,18 @@
 import type { CliConfig } from '../../shared/config/cli-config.ts';
 import { readKeysText } from '../../shared/config/cli-config.ts';
 import type { Environment } from '../../shared/config/environment.ts';
-import { readTransportNames } from '../../shared/config/engine-config.ts';
-import { lintContent } from '../../shared/content/lint.ts';
 import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadRoster } from '../../shared/content/roster.ts';
 import { loadTemplates } from '../../shared/content/template-file.ts';
 import { FileProblemsError, isError, textOf } from '../../shared/content/yaml-file.ts';
+import type { PublishedVersion } from '../../shared/content/published-check.ts';
+import { publishedVersions } from '../../shared/delivery/activate-policy.ts';
 import { parseKeyRing } from '../../shared/security/key-ring.ts';
-import { carriersFor } from '../../shared/transports/carriers.ts';
+import { lintFolders, problemsOf } from './content-folders.ts';
 import type { Finding } from './doctor-finding.ts';
 import { fault, note, ok, wordsOf } from './doctor-finding.ts';
+import type { Read } from './optional-database.ts';
+import { readIfThere } from './optional-database.ts';
 
 const LEAST_NODE = [20, 19] as const;
 const ANSWER_WITHIN_MS = 3_000;
@@ -55,10 +57,19 @@ const loads = (name: string, what: string, load: () => number): Finding => {
   }
 };
 
-/** Whether policies, templates, senders and transports fit each other. */
-const fitting = (env: Environment, { policyDir, templateDir }: CliConfig): Finding => {
+/** What the database has published. One that cannot be read is a finding of its own, and no reason to say nothing of the files. */
+const publishedIfReadable = async (env: Environment): Promise<Read<PublishedVersion[]>> => {
   try {
-    const { problems } = lintContent({ policyDir, templateDir, carriers: carriersFor(readTransportNames(env)) });
+    return await readIfThere({ env }, publishedVersions);
+  } catch {
+    return { value: null, missing: 'the database cannot be read' };
+  }
+};
+
+/** Whether policies, templates, senders and transports fit each other, and published versions are what they were: the rules of `policy lint` and `template lint`. */
+const fitting = async (env: Environment, folders: CliConfig): Promise<Finding> => {
+  try {
+    const problems = problemsOf(lintFolders(folders, { env }), await publishedIfReadable(env));
     const [first] = problems.filter(isError);
     if (first) return fault('lint', textOf(first), 'run npx tocsin policy lint and npx tocsin template lint');
     const [warning] = problems;
@@ -69,7 +80,7 @@ const fitting = (env: Environment, { policyDir, templateDir }: CliConfig): Findi
 };
 
 /** Policies, templates and roster, as files, and together. */
-export const checkContent = (env: Environment, config: CliConfig): Finding[] => [...loadable(config), fitting(env, config)];
+export const checkContent = async (env: Environment, config: CliConfig): Promise<Finding[]> => [...loadable(config), await fitting(env, config)];
 
 const loadable = ({ policyDir, templateDir }: CliConfig): Finding[] => [
   loads('policies', 'policy versions', () => loadPolicies(policyDir).length),

@@ -1,11 +1,10 @@
-import { inOrder, isWithin, isWithinVersion } from '../../shared/content/lint.ts';
+import { isWithin, isWithinVersion } from '../../shared/content/lint.ts';
 import type { Linted } from '../../shared/content/lint.ts';
-import { checkPublished } from '../../shared/content/published-check.ts';
 import { isError } from '../../shared/content/yaml-file.ts';
 import type { FileProblem } from '../../shared/content/yaml-file.ts';
 import { publishedVersions } from '../../shared/delivery/activate-policy.ts';
 import type { Command, Input } from './command.ts';
-import { foldersOf, lintFolders, openablePath } from './content-folders.ts';
+import { foldersOf, lintFolders, openablePath, problemsOf } from './content-folders.ts';
 import type { Folders } from './content-folders.ts';
 import type { Io } from './io.ts';
 import { readIfThere } from './optional-database.ts';
@@ -35,7 +34,7 @@ const lint = async (kind: 'policies' | 'templates', input: Input, io: Io): Promi
   const folders = foldersOf(input, io, kind);
   const linted = lintFolders(folders, io);
   const published = await readIfThere(io, publishedVersions);
-  const problems = concerned(kind, linted, folders, inOrder([...linted.problems, ...checkPublished(linted, published.value ?? [])]));
+  const problems = concerned(kind, linted, folders, problemsOf(linted, published));
   const errors = problems.filter(isError).length;
   const warnings = problems.length - errors;
   if (input.json) io.out.write(`${JSON.stringify({ errors, warnings, compared_with_database: published.missing === null, findings: problems.map((one) => findingJson(one, folders)) })}\n`);

@@ -7,7 +7,7 @@ import type { Io } from './io.ts';
 export type Read<Value> = { value: Value; missing: null } | { value: null; missing: string };
 
 /** Reads something of the deployment's database where one is known and answers; files alone need none. */
-export const readIfThere = async <Value>(io: Io, read: (db: Database) => Promise<Value>): Promise<Read<Value>> => {
+export const readIfThere = async <Value>(io: Pick<Io, 'env'>, read: (db: Database) => Promise<Value>): Promise<Read<Value>> => {
   let url: string;
   try {
     url = readDatabaseUrl(io.env, readCliConfig(io.env));

@@ -86,9 +86,11 @@ const teller = (input: Input, io: Io, progress: Progress): ReconcileRun['tell'] 
   return (finding) => {
     const count = (told.get(finding.kind) ?? 0) + 1;
     told.set(finding.kind, count);
-    if (!input.json && count > TOLD) return;
+    if (!input.json && count > TOLD + 1) return;
     progress.clear();
-    io.out.write(input.json ? `${JSON.stringify(finding)}\n` : `${lineOf(finding)}${count === TOLD ? '; more of these are counted only, --json tells all' : ''}\n`);
+    if (input.json) io.out.write(`${JSON.stringify(finding)}\n`);
+    // The one beyond is what shows that there are more.
+    else io.out.write(count <= TOLD ? `${lineOf(finding)}\n` : `${WORDS[finding.kind].padEnd(15)}more of these are counted only; --json tells all\n`);
   };
 };
 

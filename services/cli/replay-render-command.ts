@@ -106,10 +106,12 @@ const replay = async (input: Input, io: Io, engine: Engine): Promise<number> => 
   const show = shownOf(input, engine);
   await refuseNothing(engine, request);
   const [sum, progress] = [openSum(), createProgress(io)];
-  let told = 0;
+  let [told, hasMore] = [0, false];
   for await (const { eventId, found } of replayRender(engine, request)) {
     addReplays(sum, found);
-    const news = messagesOf(found).filter((one) => input.json || isNews(one)).slice(0, input.json ? undefined : TOLD - told);
+    const all = messagesOf(found).filter((one) => input.json || isNews(one));
+    const news = input.json ? all : all.slice(0, TOLD - told);
+    hasMore ||= news.length < all.length;
     // Before anything is shown, so that nobody can see and leave no trace.
     if (show && news.some(isNews)) await recordPayloadShown(engine.db, [eventId], { at: engine.now(), means: 'replay-render', ...show });
     if (news.length > 0) progress.clear();
@@ -120,7 +122,7 @@ const replay = async (input: Input, io: Io, engine: Engine): Promise<number> => 
   }
   progress.clear();
   if (input.json) io.out.write(`${JSON.stringify(sumJson(sum))}\n`);
-  else io.out.write(`${told > 0 ? '\n' : ''}${told === TOLD ? `Only the first ${TOLD} are told one by one; --json tells all.\n\n` : ''}${sumText(sum)}\n`);
+  else io.out.write(`${told > 0 ? '\n' : ''}${hasMore ? `Only the first ${TOLD} are told one by one; --json tells all.\n\n` : ''}${sumText(sum)}\n`);
   return isFaulty(sum) ? 1 : 0;
 };
 

@@ -19,9 +19,16 @@ import { table } from './table.ts';
 const time = (iso: string | null): string => (iso === null ? '-' : iso.slice(11, 23));
 const day = (iso: string | null): string => (iso === null ? '-' : dateTime(Date.parse(iso)));
 
+/** The status, and why where nothing was sent: once where all channels share it. */
+const statusText = ({ status, reason, skipped = [] }: NotificationView): string => {
+  if (reason === undefined) return status;
+  const differ = skipped.some((one) => one.reason !== reason);
+  return `${status} (${differ ? skipped.map((one) => `${one.channel}: ${one.reason}`).join(', ') : reason})`;
+};
+
 const facts = (view: NotificationView): string => {
   const rows: [string, string][] = [
-    ['notification', view.event_id], ['status', view.reason === undefined ? view.status : `${view.status} (${view.reason})`], ['purpose', view.purpose], ['policy', `${view.policy.purpose}/${view.policy.version}`],
+    ['notification', view.event_id], ['status', statusText(view)], ['purpose', view.purpose], ['policy', `${view.policy.purpose}/${view.policy.version}`],
     ['requested', day(view.requested_at)], ['expires', day(view.expires_at)],
     ...(view.erased_at === undefined ? [] : [['erased', day(view.erased_at)] as [string, string]]),
     ...(view.closed ? [['closed', `${day(view.closed.at)} (${view.closed.reason})`] as [string, string]] : []),

@@ -99,13 +99,19 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   };
   let pollsHere = false;
   let releasedAt = Number.NEGATIVE_INFINITY;
-  const sweepOnce = async (): Promise<void> => {
+  const decide = async (): Promise<void> => {
     await sweepDecisions(engine, settings.actor);
-    if (!clock || engine.monotonic() - releasedAt >= RELEASE_EVERY_MS) {
-      releasedAt = engine.monotonic();
-      await releaseWaiting(engine, settings.actor);
-    }
+    if (clock && engine.monotonic() - releasedAt < RELEASE_EVERY_MS) return;
+    releasedAt = engine.monotonic();
+    await releaseWaiting(engine, settings.actor);
+  };
+  const handOut = async (): Promise<void> => {
     pollsHere = await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)), room: () => gate.room() + settings.pollConcurrency * OWN_POLLS_AHEAD, perSecond: settings.pollsPerSecond });
+  };
+  const sweepOnce = async (): Promise<void> => {
+    // Two clocks: a status is read without waiting for what is decided to be written down, and the other way round.
+    const both = await Promise.allSettled([decide(), handOut()]);
+    for (const one of both) if (one.status === 'rejected') throw one.reason;
     await beat();
     // Not awaited: no decision waits for an operator's list, nor for its queue.
     void deadLetters.attendIfDue();

@@ -18,8 +18,13 @@ export interface RetentionDuty {
 
 /** Once a day: tickets past their retention are erased, and months of a purpose that are wholly past theirs are removed. */
 export const startRetention = (engine: Engine): RetentionDuty => {
+  const failed = (error: unknown, of: { month?: string; purpose?: string | null } = {}): void => {
+    engine.metrics.dutyFailures.inc({ duty: 'retention' });
+    engine.log.warn({ event: EVENTS.sweepFailed, duty: 'retention', ...of, error: (error as Error).name });
+  };
   const tick = async (): Promise<number> => {
-    await eraseTicketsPastRetention(engine);
+    // Tickets and months are kept for different times, so that neither has to wait for the other.
+    await eraseTicketsPastRetention(engine).catch((error: unknown) => failed(error));
     let steps = 0;
     const findings = await removePastRetention(engine, {
       steps: STEPS_A_DAY,
@@ -28,13 +33,14 @@ export const startRetention = (engine: Engine): RetentionDuty => {
         steps += 1;
         if (steps > 1) await engine.wait(REST_MS);
       },
+      onFailure: ({ month, purpose, error }) => failed(error, { month, purpose }),
     });
     for (const { month, purpose, notifications, held, removed } of findings) engine.log.info({ event: EVENTS.retentionRemoved, month, purpose, notifications, held, removed });
     return findings.reduce((sum, one) => sum + one.removed, 0);
   };
   const duty = repeat({
     turn: tick, waitMs: (first) => (first ? FIRST_MS : EVERY_MS),
-    onError: (error) => { if (!duty.isClosed()) engine.log.warn({ event: EVENTS.sweepFailed, duty: 'retention', error: (error as Error).name }); },
+    onError: (error) => { if (!duty.isClosed()) failed(error); },
   });
   return { tick, close: duty.close };
 };

@@ -1,53 +1,94 @@
 import type { Express, Request, Response } from 'express';
-import { closeAs, pauseAs, resumeAs } from '../../shared/delivery/audited.ts';
+import { closeAs, pauseAs, resumeAs, retryAs } from '../../shared/delivery/audited.ts';
 import type { OperatorAct } from '../../shared/delivery/audited.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
-import { publicStatus } from '../../shared/domain/status.ts';
-import { readNotification } from '../../shared/ledger/reads.ts';
-import type { Act, ActView } from './act-page.ts';
-import { actPage, ACTS } from './act-page.ts';
-import { mayAct } from './board-rules.ts';
+import type { AttemptKey } from '../../shared/domain/words.ts';
+import { parseAttemptKey } from '../../shared/domain/words.ts';
+import type { Permitted } from '../../shared/domain/permitted.ts';
+import { permittedActions, REFUSALS } from '../../shared/domain/permitted.ts';
+import type { RetryRefusal } from '../../shared/domain/retry.ts';
+import { mayChange } from './board-rules.ts';
 import { callerOf } from './caller.ts';
+import { seenIn } from './actions-section.ts';
+import { notificationPage } from './notification-page.ts';
 import { EVENT_ID } from './notification-routes.ts';
+import type { ShownNotification } from './notification-view.ts';
+import { showNotification } from './notification-view.ts';
 import { page } from './page.ts';
 import { readReason } from './reason-routes.ts';
 
-const perform = (engine: Engine, act: Act, what: OperatorAct) => {
-  switch (act) {
-    case 'close': return closeAs(engine, what);
-    case 'pause': return pauseAs(engine, what);
-    case 'resume': return resumeAs(engine, what);
-  }
+export const ACTS = ['close', 'pause', 'resume', 'retry'] as const;
+type Act = Permitted['action'];
+
+/** A form as it was sent, for the notification of its address. */
+interface SentForm { act: Act; attempt: AttemptKey | null; seen: number | null; user: string }
+
+const NOT_YOURS = '<h1>Your role may look only</h1><p>Ask an operator to close, pause, resume or retry.</p>';
+const PAST: Readonly<Record<Act, string>> = { close: 'closed it', pause: 'paused it', resume: 'resumed it', retry: 'retried an attempt of it' };
+
+const readForm = (act: Act, request: Request): SentForm => {
+  const { attempt, seen } = (request.body ?? {}) as { attempt?: unknown; seen?: unknown };
+  const key = typeof attempt === 'string' && parseAttemptKey(attempt)?.eventId === request.params['event_id'] ? attempt as AttemptKey : null;
+  return { act, attempt: act === 'retry' ? key : null, seen: typeof seen === 'string' && /^\d{1,9}$/.test(seen) ? Number(seen) : null, user: callerOf(request.headers).user };
 };
 
-const NOT_YOURS = '<h1>Your role may look only</h1><p>Ask an operator to close, pause or resume.</p>';
-const DONE: Readonly<Record<Act, string>> = { close: 'It is closed.', pause: 'It is paused.', resume: 'It goes on.' };
+/** The very form was sent before, by the same person: what it asks for was done by then. */
+const isRepeated = ({ acts }: ShownNotification, { act, attempt, seen, user }: SentForm): boolean => {
+  const newest = acts.at(-1);
+  return newest !== undefined && seen !== null && newest.version > seen && newest.act === act && newest.actor === user && newest.attempt === attempt;
+};
 
-/** `GET /notifications/EVENT/act`, and the three calls that its forms make. */
-export const addActs = (app: Express, engine: Engine, sendMissing: (response: Response) => void): void => {
-  const show = async (request: Request, response: Response, told: Pick<ActView, 'problem' | 'done'>): Promise<void> => {
-    const eventId = String(request.params['event_id']);
-    const record = EVENT_ID.test(eventId) ? await readNotification(engine.db, { eventId }) : null;
-    if (!record) return sendMissing(response);
-    const { state } = record.current;
-    const { role, token } = callerOf(request.headers);
-    const may = token !== null && mayAct(role, { kind: 'retry_all', queue: '' });
-    response.type('html').send(actPage({ eventId, status: publicStatus(state), paused: state.paused !== null, closed: state.closed !== null, may, token, ...told }));
-  };
-  app.get('/notifications/:event_id/act', (request, response) => show(request, response.set('Cache-Control', 'no-store'), { done: ACTS.filter((act) => act === request.query['done']).map((act) => DONE[act])[0] }));
-  for (const act of ACTS) {
-    app.post(`/notifications/:event_id/${act}`, async (request, response) => {
-      response.set('Cache-Control', 'no-store');
-      const eventId = String(request.params['event_id']);
-      const { user, role, audit } = callerOf(request.headers);
-      if (!mayAct(role, { kind: 'retry_all', queue: '' })) return void response.status(403).type('html').send(page('Not for you', NOT_YOURS));
-      if (!EVENT_ID.test(eventId)) return sendMissing(response);
-      const read = readReason((request.body as { reason?: unknown } | undefined)?.reason);
-      if ('problem' in read) return show(request, response.status(422), { problem: read.problem });
-      const outcome = await perform(engine, act, { eventId, reason: read.reason, actor: user, audit });
-      if (outcome.kind === 'not_found') return sendMissing(response);
-      if (outcome.kind === 'not_open') return show(request, response.status(409), { problem: `There is nothing to ${act}: it has ended, or was never started.` });
-      response.redirect(303, `/notifications/${eventId}/act?done=${act}`);
-    });
+/** Somebody acted since the page with the form was made: what its reader decided on is not what is. */
+const staleness = (found: ShownNotification, { seen }: SentForm): string | null => {
+  const newest = found.acts.at(-1);
+  if (newest === undefined || seen === null || seenIn(found) <= seen) return null;
+  return `Nothing was done: ${newest.actor} ${PAST[newest.act]} at ${new Date(newest.at).toISOString().slice(11, 19)} UTC, after your page was made. Look again, and act if you still want to.`;
+};
+
+/** Carries it out; null once it stands as it was asked for, else why nothing was done. */
+const perform = async (engine: Engine, { act, attempt }: SentForm, what: OperatorAct): Promise<'not_found' | 'refused' | RetryRefusal | null> => {
+  if (act === 'retry') {
+    if (attempt === null) return 'no_such_attempt';
+    const outcome = await retryAs(engine, { ...what, attempt });
+    return outcome.kind === 'refused' ? outcome.refusal : outcome.kind === 'not_found' ? 'not_found' : null;
   }
+  const outcome = await { close: closeAs, pause: pauseAs, resume: resumeAs }[act](engine, what);
+  return outcome.kind === 'not_found' ? 'not_found' : outcome.kind === 'not_open' ? 'refused' : null;
+};
+
+const refusalWords = ({ state, now }: ShownNotification, { act, attempt }: SentForm, refused: 'refused' | RetryRefusal): string => {
+  const why = refused === 'refused' ? permittedActions(state, now).find((one) => one.action === act && one.attempt === attempt)?.refusal : refused;
+  return `Nothing was done: ${why ? REFUSALS[why] : 'it changed at that moment. Look again'}.`;
+};
+
+/** `GET /notifications/EVENT/act`, which leads to the page itself, and the four calls that its forms make. */
+export const addActs = (app: Express, engine: Engine, sendMissing: (response: Response) => void): void => {
+  const find = (eventId: string) => (EVENT_ID.test(eventId) ? showNotification(engine, eventId) : null);
+  app.get('/notifications/:event_id/act', (request, response) => { response.set('Cache-Control', 'no-store').redirect(303, `/notifications/${encodeURIComponent(request.params.event_id)}#actions`); });
+
+  const act = async (request: Request, response: Response, kind: Act): Promise<void> => {
+    const eventId = String(request.params['event_id']);
+    const caller = callerOf(request.headers);
+    if (!mayChange(caller.role)) return void response.status(403).type('html').send(page('Not for you', NOT_YOURS));
+    const form = readForm(kind, request);
+    const given = (request.body as { reason?: unknown } | undefined)?.reason;
+    const found = await find(eventId);
+    if (!found) return sendMissing(response);
+    const again = (status: 409 | 422, problem: string, now: ShownNotification): void => {
+      response.status(status).type('html').send(notificationPage(now, { looker: caller, still: true, problem: { ...form, problem, given: typeof given === 'string' ? given : '', inField: status === 422 } }));
+    };
+    const done = (): void => response.redirect(303, `/notifications/${eventId}?told=${kind}`);
+    if (isRepeated(found, form)) return done();
+    const stale = staleness(found, form);
+    if (stale !== null) return again(409, stale, found);
+    const read = readReason(given);
+    if ('problem' in read) return again(422, read.problem, found);
+    const refused = await perform(engine, form, { eventId, reason: read.reason, actor: caller.user, audit: caller.audit });
+    if (refused === null) return done();
+    const after = refused === 'not_found' ? null : await find(eventId);
+    if (!after) return sendMissing(response);
+    if (isRepeated(after, form)) return done();
+    again(409, refusalWords(after, form, refused as Exclude<typeof refused, 'not_found'>), after);
+  };
+  for (const kind of ACTS) app.post(`/notifications/:event_id/${kind}`, (request, response) => act(request, response.set('Cache-Control', 'no-store'), kind));
 };

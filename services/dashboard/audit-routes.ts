@@ -7,6 +7,7 @@ import { insertAudit } from '../../shared/ledger/audit-entries.ts';
 import { auditPage } from './audit-page.ts';
 import type { AuditQuery } from './audit-page.ts';
 import { callerOf } from './caller.ts';
+import { oneOf, refuseFilter, wrongFilter } from './filter-rules.ts';
 import { page } from './page.ts';
 
 const PAGE = 50;
@@ -16,12 +17,18 @@ const text = (value: unknown): string => (typeof value === 'string' ? value.trim
 
 const queryOf = (query: Record<string, unknown>): AuditQuery => {
   const before = text(query['before']);
-  return { actor: text(query['actor']).slice(0, 64), action: text(query['action']), since: text(query['since']).slice(0, 30), before: /^[1-9]\d{0,17}$/.test(before) ? before : undefined };
+  return { actor: text(query['actor']), action: text(query['action']), since: text(query['since']).slice(0, 30), before: before === '' ? undefined : before };
 };
 
-/** What to list. A name that nobody can have, or an action that there is none of, is left out. */
+const RULES = {
+  actor: { words: 'It is a name of an operator, or of whoever else acts.', fits: isActorName }, action: oneOf('action', AUDIT_ACTIONS),
+  // The page itself says how an instant is written.
+  since: { words: '', fits: () => true }, before: { words: 'It is the number of an entry.', fits: (value: string) => /^[1-9]\d{0,17}$/.test(value) },
+};
+
+/** What to list. */
 const filterOf = ({ actor, action, since, before }: AuditQuery): AuditFilter => ({
-  ...(isActorName(actor) ? { actor } : {}), ...(AUDIT_ACTIONS.includes(action) ? { action } : {}), ...(before === undefined ? {} : { before }),
+  ...(actor === '' ? {} : { actor }), ...(action === '' ? {} : { action }), ...(before === undefined ? {} : { before }),
   ...(INSTANT.test(since) && !Number.isNaN(Date.parse(since)) ? { sinceAt: Date.parse(since) } : {}),
 });
 
@@ -34,6 +41,8 @@ export const addAudit = (router: Router, engine: Engine): void => {
       response.status(403).type('html').send(page('Not for you', '<h1>Administrators only</h1><p>Your role may not read the audit trail. Ask an administrator.</p>'));
       return;
     }
+    const wrong = wrongFilter(request.query, RULES);
+    if (wrong !== null) return refuseFilter(request, response, wrong);
     const query = queryOf(request.query);
     const filter = filterOf(query);
     const problem = query.since !== '' && filter.sinceAt === undefined ? 'Write it as 2026-11-29 or 2026-11-29T08:00Z.' : undefined;

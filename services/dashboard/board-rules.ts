@@ -26,5 +26,8 @@ export const actionOf = ({ method, route, params }: BoardCall): BoardAction | nu
   return DEAD_LETTERS.test(queue) ? ALLOWED[`${method} ${route}`]?.(queue, params) ?? null : null;
 };
 
+/** Whether that role may change anything at all. */
+export const mayChange = (role: Role): boolean => role !== 'viewer';
+
 /** Whether that role may do it. */
-export const mayAct = (role: Role, action: BoardAction): boolean => action.kind === 'read' || role !== 'viewer';
+export const mayAct = (role: Role, action: BoardAction): boolean => action.kind === 'read' || mayChange(role);

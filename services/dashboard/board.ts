@@ -12,6 +12,7 @@ import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import { deadLetterIdOf } from '../../shared/queue/queue-names.ts';
 import type { BoardAction, Role } from './board-rules.ts';
 import { actionOf, mayAct } from './board-rules.ts';
+import { DeadLetterAdapter } from './dead-letter-adapter.ts';
 import { statedReason } from './operator-session.ts';
 import { page } from './page.ts';
 
@@ -72,13 +73,15 @@ const boardSecurity = helmet({
   strictTransportSecurity: false,
 });
 
+const isDeadLetters = (queue: string): boolean => queue.endsWith('-dead-letter');
+
 const buildBoard = async (settings: BoardSettings, basePath: string): Promise<Handler> => {
   const queues = await settings.queue.boardQueues();
   const serverAdapter = new ExpressAdapter();
   serverAdapter.setBasePath(basePath);
   createBullBoard({
-    queues: queues.map((queue) => new BullMQAdapter(queue as never, {
-      readOnlyMode: !queue.name.endsWith('-dead-letter'),
+    queues: queues.map((queue) => new (isDeadLetters(queue.name) ? DeadLetterAdapter : BullMQAdapter)(queue as never, {
+      readOnlyMode: !isDeadLetters(queue.name),
       externalJobUrl: ({ data }: { data: { eventId?: string } }) => ({ displayText: 'Notification', href: data.eventId === undefined ? '/' : `/notifications/${data.eventId}` }),
     })),
     serverAdapter,

@@ -44,11 +44,11 @@ dt { color: var(--soft); } dd { margin: 0; min-width: 0; overflow-wrap: anywhere
 button, .button { font: inherit; min-height: 2.75rem; padding: .5rem .875rem; border: 1px solid var(--soft); border-radius: .5rem; background: var(--card); color: var(--ink); cursor: pointer; }
 .standing-now { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem; margin: .75rem 0; } .standing-now p { margin: .25rem 0; } .standing-now .badge { font-size: 1.1875rem; }
 #live { overflow-anchor: none; }
-.live { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1rem; min-height: 2.75rem; } .live p { margin: 0; } .live a, .idline a { padding: .6875rem 0; }
+.live { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1rem; min-height: 2.75rem; } .live p { margin: 0; } .live a, .idline a { display: inline-block; padding: .6875rem 0; }
 .timeline { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem; }
 .legend { list-style: none; flex-wrap: wrap; gap: .25rem 1.125rem; margin: .75rem 0 0; padding: .625rem 0 0; border-top: 1px solid var(--line); font-size: .875rem; } .legend li { display: flex; align-items: center; gap: .375rem; }
 details > summary { cursor: pointer; min-height: 2.75rem; padding: .625rem 0; font-weight: 600; } details ol { margin: 0 0 .75rem; padding-left: 2rem; }
-.told, .may { margin: .5rem 0; padding: .75rem 1rem .75rem 2.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; } .told li, .may li { margin: .25rem 0; overflow-wrap: anywhere; } .told em { font-style: normal; font-weight: 600; }
+.told, .answers { margin: .5rem 0; padding: .75rem 1rem .75rem 2.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; } .told li, .answers li { margin: .25rem 0; overflow-wrap: anywhere; } .told em, .answers em { font-style: normal; font-weight: 600; }
 .filters { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin: .75rem 0; } .filters > div { flex: 1 1 11rem; min-width: 0; } .filters .wide-field { flex: 2 1 18rem; }
 .filters label { display: block; font-weight: 600; font-size: .875rem; } .filters input, .filters select { font: inherit; width: 100%; min-height: 2.75rem; padding: .375rem .625rem; border: 1px solid var(--soft); border-radius: .5rem; background: var(--card); color: var(--ink); }
 ::placeholder { color: var(--soft); opacity: 1; }
@@ -57,5 +57,14 @@ details > summary { cursor: pointer; min-height: 2.75rem; padding: .625rem 0; fo
 .filters textarea { font: inherit; width: 100%; padding: .375rem .625rem; border: 1px solid var(--soft); border-radius: .5rem; background: var(--card); color: var(--ink); resize: vertical; }
 .filters > .long-field { flex: 1 1 100%; }
 @media (max-width: 30rem) { .top a { padding: .625rem .5rem; } }
+.acts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: .75rem; align-items: start; margin: .5rem 0; }
+.act { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 0 1rem; min-width: 0; } .act[open] { grid-column: 1 / -1; padding-bottom: 1rem; border-color: var(--soft); }
+.act > summary { padding: .6875rem 0; color: var(--accent); } .act > summary .soft { font-weight: 400; margin-left: .5rem; } .act p { margin: .25rem 0 .5rem; } .act label { margin-top: .5rem; } .act .buttons { margin: .75rem 0 0; }
+.do { background: var(--accent); border-color: var(--accent); color: var(--card); font-weight: 650; }
+.preview { border-left: 3px solid var(--open); padding-left: .75rem; margin: .5rem 0; } .clocks { list-style: none; margin: 0; padding: 0; } .clocks li { display: grid; grid-template-columns: max-content 5rem 1fr; gap: 0 1rem; padding: .1875rem 0; }
+.unable { margin: .5rem 0; padding-left: 1.25rem; } .finding { background: var(--card); border: 1px solid var(--line); border-left: 3px solid var(--bad); border-radius: .5rem; padding: .75rem 1rem; margin: .75rem 0; }
+.finding ul { list-style: none; margin: 0; padding: 0; } .finding li + li { margin-top: .5rem; } .finding p { margin: .375rem 0 0; overflow-wrap: anywhere; } .said { overflow-wrap: anywhere; }
+.done { color: var(--good); font-weight: 600; } .done b { font-weight: inherit; }
+@media (max-width: 46rem) { .clocks li { grid-template-columns: auto 1fr; } .clocks .soft time { white-space: nowrap; } .clocks li span:last-child { grid-column: 1 / -1; } }
 .mail { display: block; width: 100%; height: 40rem; max-height: 80vh; border: 1px solid var(--line); border-radius: .5rem; background: #fff; } .subject { overflow-wrap: anywhere; }
 ${TIMELINE_CSS}`;

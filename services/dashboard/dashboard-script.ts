@@ -19,13 +19,20 @@ export const DASHBOARD_SCRIPT = `'use strict';
   let tag = live.dataset.tag;
   let signedOut = false;
   const placeOf = (root, node) => (node && node.id && root.contains(node) ? node.id : null);
-  const put = (section, html) => {
+  // Somebody is about to say why: what he writes is left alone while the same may be done, and else taken along.
+  const writing = (section) => [...section.querySelectorAll('input[id]')].filter((one) => one === document.activeElement || one.value !== one.defaultValue);
+  const put = (section, part) => {
+    const html = part.innerHTML;
     if (section.dataset.was === html) return;
+    const fields = section.dataset.hold === undefined ? [] : writing(section);
+    if (fields.length > 0 && section.dataset.hold === part.dataset.hold) return;
+    if (part.dataset.hold !== undefined) section.dataset.hold = part.dataset.hold;
     section.dataset.was = html;
     const focused = placeOf(section, document.activeElement);
     const unfolded = [...section.querySelectorAll('details[open][id]')].map((one) => one.id);
     section.innerHTML = html;
     for (const id of unfolded) { const one = document.getElementById(id); if (one) one.open = true; }
+    for (const { id, value } of fields) { const one = document.getElementById(id); if (one) one.value = value; }
     if (focused) { const one = document.getElementById(focused); if (one) one.focus({ preventScroll: true }); }
   };
   // What somebody looks at stays where it is: what has the focus, or else the part at the top of the window.
@@ -49,7 +56,7 @@ export const DASHBOARD_SCRIPT = `'use strict';
     const back = place();
     for (const part of fresh.querySelectorAll('[data-live]')) {
       const section = live.querySelector('[data-live="' + part.dataset.live + '"]');
-      if (section) put(section, part.innerHTML);
+      if (section) put(section, part);
     }
     back();
     live.dataset.open = fresh.dataset.open;

@@ -11,6 +11,7 @@ import { publicStatus } from '../../shared/domain/status.ts';
 import { isDatabaseAway } from '../../shared/ledger/database.ts';
 import { readNotification, readTicket } from '../../shared/ledger/reads.ts';
 import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
+import { refuseUnreadableUrl } from '../../shared/http/readable-url.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
@@ -111,6 +112,15 @@ export const createDashboard = ({ engine, queue, config, log }: DashboardSetting
   app.disable('x-powered-by').disable('etag').set('trust proxy', config.trustProxy ?? 0).set('query parser', 'simple');
   const secured = security(config.secure ?? false);
   app.use((request, response, next) => (request.path === BOARD || request.path.startsWith(`${BOARD}/`) ? next() : secured(request, response, next)));
+  app.use((request, response, next) => {
+    try {
+      refuseUnreadableUrl(request.url);
+    } catch (error) {
+      secured(request, response, () => next(error));
+      return;
+    }
+    next();
+  });
   app.get('/healthz', (_request, response) => { response.json({ status: 'alive' }); });
   app.get('/metrics', async (_request, response) => {
     const { type, text } = await engine.metrics.scrape();

@@ -6,7 +6,10 @@ import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { STATUS_WORDS, toldHtml } from './notification-words.ts';
 import type { ShownNotification } from './notification-view.ts';
 import { redrawMs, tagOfShown } from './notification-view.ts';
-import { permittedSection } from './permitted-section.ts';
+import type { ActionsView } from './actions-section.ts';
+import { actionsHold, actionsSection, mayAct } from './actions-section.ts';
+import { actsSection, byWhom, toldSection } from './acts-section.ts';
+import { riskSection } from './risk-section.ts';
 import { badge, facts, page, shownTime, table } from './page.ts';
 import { timeline } from './timeline.ts';
 
@@ -37,11 +40,12 @@ const entryRow = (entry: EntryRecord): string[] => [
   `${escapeHtml(entry.fromState ?? 'new')} → ${escapeHtml(entry.toState)}`, escapeHtml(entry.actor), detailsOf(entry),
 ];
 
-const standing = ({ state }: ShownNotification): string => {
+const standing = (shown: ShownNotification): string => {
+  const { state } = shown;
   const status = publicStatus(state);
   const also = [
-    state.rejected && `Refused: ${code(state.rejected)}.`, state.paused && `Paused (${code(state.paused.reason)}): nothing is started, polls and expiry go on.`,
-    state.closed && `Closed: ${code(state.closed.reason)}.`, state.erased?.recipient !== undefined && 'The recipient was erased.', state.erased?.player !== undefined && 'The player who wrote the ticket was erased.', state.erased === undefined && state.attempts.some((one) => one.state === 'dead_lettered') && 'A dead letter waits for an operator: <a href="/queues">retry or discard it</a>.',
+    state.rejected && `Refused: ${code(state.rejected)}.`, state.paused && `Paused ${byWhom(shown, 'pause', state.paused.reason)}: nothing is started, polls and expiry go on.`,
+    state.closed && `Closed ${byWhom(shown, 'close', state.closed.reason)}.`, state.erased?.recipient !== undefined && 'The recipient was erased.', state.erased?.player !== undefined && 'The player who wrote the ticket was erased.', state.erased === undefined && state.attempts.some((one) => one.state === 'dead_lettered') && 'A dead letter waits for an operator: retry it here, or <a href="/queues">discard it</a>.',
   ].filter(Boolean);
   return `<div class="standing-now"><p>${badge(status)}</p><p>${STATUS_WORDS[status]}${also.length > 0 ? ` ${also.join(' ')}` : ''}</p></div>`;
 };
@@ -52,17 +56,26 @@ const factsOf = ({ record, state }: ShownNotification): string => facts([
   ['Closed', state.closed ? `${code(state.closed.reason)} ${shownTime(state.closed.at)}` : 'no'], ['Settled', shownTime(state.settledAt)], ['Version', String(state.version)],
 ]);
 
-const part = (name: string, html: string): string => `<section data-live="${name}">${html}</section>`;
+const why = ({ channels, explanation }: ShownNotification): string => (explanation.length === 0 ? '<p class="soft">There is nothing to explain yet.</p>'
+  : `<ul class="answers">${channels.map(({ text }) => `<li>${toldHtml(text)}</li>`).join('')}</ul>
+<h3>What happened</h3><ol class="told">${explanation.map((one) => `<li>${toldHtml(one)}</li>`).join('')}</ol>`);
+
+const part = (name: string, html: string, hold = ''): string => `<section data-live="${name}"${hold === '' ? '' : ` data-hold="${escapeHtml(hold)}"`}>${html}</section>`;
+
+/** What there is to show, and to whom. */
+export interface PageView extends Omit<ActionsView, 'shown'> { /** Does not update by itself. */ still?: boolean; /** The form that was just sent. */ told?: string }
 
 /** What changes while it runs, in parts, so that only a changed one is put in place. */
-export const liveParts = (shown: ShownNotification): string => {
-  const { state, entries, explanation, picture, record } = shown;
+export const liveParts = (shown: ShownNotification, view: PageView): string => {
+  const { state, entries, picture, record } = shown;
   const open = state.settledAt === null;
   const eventId = escapeHtml(record.eventId);
   return `<div id="live" data-open="${open ? 1 : 0}" data-every="1000" data-from="/notifications/${eventId}/live" data-tag="${escapeHtml(tagOfShown(shown))}">
 ${part('standing', standing(shown))}
-${part('permitted', permittedSection(shown))}
-<h2>Why</h2>${part('why', explanation.length === 0 ? '<p class="soft">There is nothing to explain yet.</p>' : `<ol class="told">${explanation.map((one) => `<li>${toldHtml(one)}</li>`).join('')}</ol>`)}
+${part('risk', riskSection(shown))}
+${part('actions', actionsSection({ ...view, shown }), actionsHold({ ...view, shown }))}
+${part('acts', actsSection(shown))}
+<h2>Why</h2>${part('why', why(shown))}
 <h2 id="timeline">Timeline</h2>${part('picture', timeline(picture))}
 <h2>Facts</h2>${part('facts', factsOf(shown))}
 <h2>Attempts</h2>${part('attempts', table('In the order in which they were planned', ['Channel', 'Outcome', 'Reason', 'Planned', 'Submitted', 'Deadline', 'Settled'], state.attempts.map(attemptRow)))}
@@ -70,22 +83,26 @@ ${part('permitted', permittedSection(shown))}
 </div>`;
 };
 
-const liveLine = (eventId: string, open: boolean, still: boolean): string => {
+const liveLine = (eventId: string, open: boolean, { still, looker }: PageView): string => {
   if (!open) return '<p class="soft">Settled: nothing more happens by itself.</p>';
   return still ? `<p class="soft">This page stands still.</p> <a href="/notifications/${eventId}">Update by itself</a>`
-    : `<p id="live-state" class="soft" role="status">Updates by itself.</p> <a href="/notifications/${eventId}?still=1">Stop updating</a>`;
+    : `<p id="live-state" class="soft" role="status">${mayAct(looker) ? 'Without script this page stands still.' : 'Updates by itself.'}</p> ${mayAct(looker) ? `<noscript><a href="/notifications/${eventId}">Load it again</a></noscript>` : ''} <a href="/notifications/${eventId}?still=1">Stop updating</a>`;
 };
 
-/** A notification's whole record: where it stands, drawn and in words, its attempts and every entry. `still`: does not update by itself. */
-export const notificationPage = (shown: ShownNotification, still: boolean): string => {
+/** A notification's whole record: where it stands, what may be done, drawn and in words, its attempts and every entry. */
+export const notificationPage = (shown: ShownNotification, view: PageView): string => {
   const { record, state, hasTicket } = shown;
   const eventId = escapeHtml(record.eventId);
   const open = state.settledAt === null;
-  const updating = open && !still;
+  const updating = open && !view.still;
+  // Loaded anew by itself, a page would take away what somebody writes.
+  const reloads = updating && !mayAct(view.looker);
+  const parts = liveParts(shown, view);
   return page('Notification', `<h1>Notification</h1>
 <div class="idline"><code id="event-id">${eventId}</code><button type="button" id="copy-id" data-copy="${eventId}" hidden>Copy</button>${hasTicket ? `<a href="/tickets/${eventId}">Ticket: what the player wrote</a>` : ''}
-<a href="/notifications/${eventId}/act">Close, pause or resume</a><a href="/notifications/${eventId}/view">As the API gives it</a><a href="/notifications/${eventId}/timeline.svg">The picture as a file</a></div>
-<div class="live">${liveLine(eventId, open, still)}<a href="#timeline" class="jump">To the timeline</a></div>
-${updating ? liveParts(shown) : liveParts(shown).replace('data-open="1"', 'data-open="0"')}`,
-  `${updating ? `<noscript><meta http-equiv="refresh" content="${redrawMs(publicStatus(state)) / 1_000}"></noscript>` : ''}<script src="/dashboard.js" defer></script>`);
+<a href="/notifications/${eventId}/view">As the API gives it</a><a href="/notifications/${eventId}/timeline.svg">The picture as a file</a></div>
+<div class="live">${liveLine(eventId, open, view)}<a href="#timeline" class="jump">To the timeline</a></div>
+${view.problem === undefined ? '' : `<p class="problem" role="alert">${escapeHtml(view.problem.problem)}</p>`}${view.told === undefined ? '' : toldSection(shown, { told: view.told, user: view.looker.user })}
+${updating ? parts : parts.replace('data-open="1"', 'data-open="0"')}`,
+  `${reloads ? `<noscript><meta http-equiv="refresh" content="${redrawMs(publicStatus(state)) / 1_000}"></noscript>` : ''}<script src="/dashboard.js" defer></script>`);
 };

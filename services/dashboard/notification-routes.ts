@@ -1,7 +1,8 @@
-import type { Response, Router } from 'express';
+import type { Request, Response, Router } from 'express';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { entryView, stateView } from '../../shared/delivery/notification-view.ts';
 import { readVersion } from '../../shared/ledger/reads.ts';
+import { callerOf } from './caller.ts';
 import { liveParts, notificationPage } from './notification-page.ts';
 import type { ShownNotification } from './notification-view.ts';
 import { showNotification, tagOf, tagOfShown } from './notification-view.ts';
@@ -12,29 +13,33 @@ export const EVENT_ID = /^evt_[0-9A-HJKMNP-TV-Z]{26}$/;
 
 /** The pages of one notification: itself, what changed of it, its record as the API gives it, and its picture as a file. */
 export const addNotificationPages = (router: Router, engine: Engine, sendMissing: (response: Response) => void): void => {
-  const shown = (send: (found: ShownNotification, response: Response, query: Record<string, unknown>) => void) => async (eventId: string, response: Response, query: Record<string, unknown>): Promise<void> => {
+  const shown = (send: (found: ShownNotification, response: Response, request: Request) => void) => async (request: Request, response: Response): Promise<void> => {
+    const eventId = String(request.params['event_id']);
     const found = EVENT_ID.test(eventId) ? await showNotification(engine, eventId) : null;
-    if (found) send(found, response, query);
+    if (found) send(found, response, request);
     else sendMissing(response);
   };
   const add = (path: string, send: Parameters<typeof shown>[0]): void => {
     const handle = shown(send);
-    router.get(`/notifications/:event_id${path}`, (request, response) => handle(String(request.params.event_id), response, request.query));
+    router.get(`/notifications/:event_id${path}`, handle);
   };
-  const sendLive = shown((found, response) => {
-    response.set('ETag', tagOfShown(found)).type('html').send(liveParts(found));
+  const sendLive = shown((found, response, request) => {
+    response.set('ETag', tagOfShown(found)).type('html').send(liveParts(found, { looker: callerOf(request.headers) }));
   });
-  add('', (found, response, query) => { response.type('html').send(notificationPage(found, query['still'] === '1')); });
+  add('', (found, response, { query, headers }) => {
+    const told = typeof query['told'] === 'string' ? { told: query['told'] } : {};
+    response.type('html').send(notificationPage(found, { looker: callerOf(headers), still: query['still'] === '1', ...told }));
+  });
   router.get('/notifications/:event_id/live', async (request, response) => {
     const eventId = request.params.event_id;
     const asked = request.headers['if-none-match'];
     // One row by its key, where nothing changed.
     const version = asked !== undefined && EVENT_ID.test(eventId) ? await readVersion(engine.db, eventId) : null;
     if (version && asked === tagOf(version, engine.now())) response.status(304).set('ETag', asked).end();
-    else await sendLive(eventId, response, request.query);
+    else await sendLive(request, response);
   });
-  add('/view', ({ record, state, bound, entries, explanation }, response) => {
-    response.json({ ...stateView(record, { state, updatedAt: record.current.updatedAt }, bound), explanation, entries: entries.map(entryView) });
+  add('/view', ({ record, state, bound, entries, channels, explanation }, response) => {
+    response.json({ ...stateView(record, { state, updatedAt: record.current.updatedAt }, bound), channels, explanation, entries: entries.map(entryView) });
   });
   add('/timeline.svg', ({ picture, record }, response) => {
     // A picture by itself has its styles within; it may do nothing else.

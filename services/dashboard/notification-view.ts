@@ -1,3 +1,5 @@
+import type { ChannelAnswer } from '../../shared/domain/answer-channels.ts';
+import { answerChannels } from '../../shared/domain/answer-channels.ts';
 import { explain } from '../../shared/domain/explain.ts';
 import { fold } from '../../shared/domain/evolve.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
@@ -6,6 +8,8 @@ import type { Transition } from '../../shared/domain/transitions.ts';
 import { detailsOf } from '../../shared/delivery/notification-view.ts';
 import type { BoundVersions } from '../../shared/delivery/versions.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
+import type { RecordedAct } from '../../shared/delivery/operator-acts.ts';
+import { readOperatorActs } from '../../shared/delivery/operator-acts.ts';
 import type { EntryRecord, NotificationRecord } from '../../shared/ledger/reads.ts';
 import { readEntries, readNotification, readTicket } from '../../shared/ledger/reads.ts';
 import type { Picture } from './timeline-picture.ts';
@@ -18,6 +22,10 @@ export interface ShownNotification {
   /** The fold of `entries`, so that both belong to one instant. */
   state: NotificationState;
   entries: EntryRecord[];
+  /** What people did to it, with their reasons. */
+  acts: RecordedAct[];
+  /** Why each channel was used or not, one answer for each. */
+  channels: ChannelAnswer[];
   explanation: string[];
   picture: Picture;
   hasTicket: boolean;
@@ -42,9 +50,10 @@ export const showNotification = async (engine: Engine, eventId: string): Promise
   const [entries, ticket, bound] = await Promise.all([readEntries(engine.db, eventId), readTicket(engine.db, { eventId }), engine.versions.bind(record.purpose, record.policyVersion)]);
   const drawn = entries.map((entry) => ({ version: entry.version, at: entry.at.getTime(), kind: entry.kind, attempt: entry.attemptKey, details: detailsOf(entry) }));
   const state = fold(eventId, drawn.map(({ at, kind, details }) => ({ at, transition: { kind, details } as unknown as Transition })));
+  const acts = await readOperatorActs(engine, eventId, entries);
   const now = engine.now();
   return {
-    record, bound, state, entries, now, hasTicket: ticket !== null, explanation: explain(state, drawn, bound.policy),
+    record, bound, state, entries, acts, now, hasTicket: ticket !== null, channels: answerChannels(state, drawn, bound.policy), explanation: explain(state, drawn, bound.policy),
     picture: pictureOf({ state, entries: drawn, reservesMs: bound.policy.steps.filter((step) => !step.shadow).map((step) => step.reserveMs), now }),
   };
 };

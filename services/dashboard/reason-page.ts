@@ -7,10 +7,9 @@ import { REASON_LASTS_MS } from './operator-session.ts';
 /** Longest reason, in characters. */
 export const LONGEST_REASON = 500;
 
-export interface ReasonView { stated: StatedReason | null; token: string | null; problem?: string | undefined }
+export interface ReasonView { stated: StatedReason | null; token: string | null; /** By his role. */ may: boolean; problem?: string | undefined }
 
-/** Where an operator says why he acts, before he retries or discards anything on the board. */
-export const reasonPage = ({ stated, token, problem }: ReasonView): string => page('Why', `<h1>Why are you retrying or discarding?</h1>
+const form = ({ stated, token, problem }: ReasonView): string => page('Why', `<h1>Why are you retrying or discarding?</h1>
 <p>Say it once: it is recorded with everything that you do to dead letters within the hour.</p>
 ${problem === undefined ? '' : `<p class="problem" role="alert">${escapeHtml(problem)}</p>`}
 ${stated === null ? '' : `<p class="stated">Recorded until ${shownTime(stated.at + REASON_LASTS_MS)}: <strong>${escapeHtml(stated.reason)}</strong></p>`}
@@ -21,3 +20,8 @@ ${stated === null ? '' : `<p class="stated">Recorded until ${shownTime(stated.at
 <p class="buttons"><button type="submit">Record and go to the board</button>${stated === null ? '' : ' <button type="submit" name="forget" value="1" formnovalidate>Take it back</button>'}</p>
 </form>
 <p><a href="/queues">Back to the board</a></p>`);
+
+/** Where an operator says why he acts, before he retries or discards anything on the board. Whoever may not, or is not signed in as a person, sees no form. */
+export const reasonPage = (view: ReasonView): string => (view.may && view.token !== null ? form(view) : page('Why', `<h1>Why somebody retries or discards</h1>
+<p>${view.may ? 'A program with HTTP Basic may only read: <a href="/login">sign in</a> to state a reason.' : 'Your role may look only. An operator or an administrator states a reason here, and then retries or discards dead letters on the board.'}</p>
+<p><a href="/queues">Back to the board</a></p>`));

@@ -2,7 +2,7 @@ import type { Express } from 'express';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { reasonCodeOf } from '../../shared/delivery/operator-reason.ts';
 import { insertAudit } from '../../shared/ledger/audit-entries.ts';
-import { mayAct } from './board-rules.ts';
+import { mayChange } from './board-rules.ts';
 import { callerOf } from './caller.ts';
 import { NO_REASON_COOKIE, reasonCookie, statedReason } from './operator-session.ts';
 import { page } from './page.ts';
@@ -18,14 +18,14 @@ export const readReason = (given: unknown): { reason: string } | { problem: stri
 /** `GET` and `POST /reason`: an operator states why he acts on dead letters, or takes it back. */
 export const addReason = (app: Express, engine: Engine): void => {
   app.get('/reason', (request, response) => {
-    const { user, token } = callerOf(request.headers);
+    const { user, role, token } = callerOf(request.headers);
     const stated = statedReason(engine.ring, request.headers, { user, now: engine.now() });
-    response.set('Cache-Control', 'no-store').type('html').send(reasonPage({ stated, token }));
+    response.set('Cache-Control', 'no-store').type('html').send(reasonPage({ stated, token, may: mayChange(role) }));
   });
   app.post('/reason', async (request, response) => {
     response.set('Cache-Control', 'no-store');
     const { user, role, token, audit } = callerOf(request.headers);
-    if (!mayAct(role, { kind: 'retry_all', queue: '' })) {
+    if (!mayChange(role)) {
       response.status(403).type('html').send(page('Not for you', '<h1>Your role may look only</h1><p>Ask an operator to retry or discard.</p>'));
       return;
     }
@@ -36,7 +36,7 @@ export const addReason = (app: Express, engine: Engine): void => {
     }
     const read = readReason(reason);
     if ('problem' in read) {
-      response.status(422).type('html').send(reasonPage({ stated: null, token, problem: read.problem }));
+      response.status(422).type('html').send(reasonPage({ stated: null, token, may: true, problem: read.problem }));
       return;
     }
     await insertAudit(engine.db, audit, [{ action: 'reason.state', target: user, result: 'done', reason: reasonCodeOf(read.reason) }], engine.now());

@@ -4,6 +4,7 @@ import { resolveLocale } from '../../shared/content/template.ts';
 import type { TemplateVersion } from '../../shared/content/template.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { listPolicyVersions, listTemplateVersions } from '../../shared/ledger/activations.ts';
+import { refuseFilter, wrongFilter } from './filter-rules.ts';
 import type { PreviewView } from './template-page.ts';
 import { templateListPage, templatePreviewPage } from './template-page.ts';
 
@@ -35,7 +36,11 @@ const MAIL_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data
 
 /** The pages of templates: the list, and a version's message from sample values. Nothing is sent, and nothing kept. */
 export const addTemplatePages = (router: Router, engine: Engine, sendMissing: (response: Response) => void): void => {
-  router.get('/templates', async (_request, response) => { response.type('html').send(templateListPage(await listed(engine))); });
+  router.get('/templates', async (request, response) => {
+    const wrong = wrongFilter(request.query, {});
+    if (wrong !== null) return refuseFilter(request, response, wrong);
+    response.type('html').send(templateListPage(await listed(engine)));
+  });
   router.get('/templates/:name/:version', async (request, response) => {
     const view = await viewOf(engine, request.params.name, request.params.version, request.query);
     if (view) response.status(view.preview.ok ? 200 : 422).type('html').send(templatePreviewPage(view));

@@ -4,8 +4,10 @@ import type { AttemptKey } from '../../shared/domain/words.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { createGate } from '../../shared/delivery/gate.ts';
+import { createPlaces } from './places.ts';
+import type { PlaceAhead } from './places.ts';
 import type { HandOver } from '../../shared/delivery/hand-over.ts';
-import { performAttempt } from '../../shared/delivery/perform-attempt.ts';
+import { performAttempt, performStarted } from '../../shared/delivery/perform-attempt.ts';
 import type { Performed } from '../../shared/delivery/perform-attempt.ts';
 import { isDatabaseAway } from '../../shared/ledger/database.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
@@ -50,21 +52,40 @@ export const startDelivery = (settings: DeliverySettings): RunningWorker => {
       }
     },
   });
+  const places = createPlaces(engine.monotonic, gate.room);
+  // Only the calls are counted: what is being written down takes nothing of the provider.
+  const inTurn = (place: PlaceAhead) => <Value>(call: () => Promise<Value>): Promise<Value> => gate(() => place.call(call));
   let closing = false;
   const leave = takesOver?.serve(channel, async ({ attemptKey }) => {
+    const place = await places.await();
     try {
-      return await gate(async () => (closing ? null : performAttempt(engine, attemptKey, { transport, submitStartWithinMs, actor }))) === 'done';
+      return !closing && await performAttempt(engine, attemptKey, { transport, submitStartWithinMs, actor, inTurn: inTurn(place) }) === 'done';
     } catch (error) {
       engine.log.warn({ event: isDatabaseAway(error) ? EVENTS.databaseAway : EVENTS.jobFailed, where: `handed over ${channel}`, error: (error as Error).name });
       return false;
+    } finally {
+      place.leave();
     }
+  });
+  const withdraw = takesOver?.hands.serve(channel, {
+    provider: transport.name,
+    place: () => {
+      const place = places.enter();
+      if (!place) return null;
+      return {
+        leave: place.leave,
+        submit: (key, started) => void performStarted(engine, key, started, { transport, submitStartWithinMs, actor, inTurn: inTurn(place) })
+          .catch((error: unknown) => engine.log.warn({ event: EVENTS.jobFailed, where: `started ${channel}`, error: (error as Error).name })).finally(place.leave),
+      };
+    },
   });
   return {
     ...worker,
     close: async (graceMs = GRACE_MS) => {
       closing = true;
       leave?.();
-      await Promise.all([worker.close(graceMs), settledWithin(graceMs, gate.idle())]);
+      withdraw?.();
+      await Promise.all([worker.close(graceMs), settledWithin(graceMs, Promise.all([gate.idle(), places.idle()]))]);
     },
   };
 };

@@ -12,7 +12,8 @@ const status = z.string().meta({
   description: '`accepted`, `in_progress`, `sent`, `delivered`, `partially_delivered`, `undelivered`, `unknown`, `expired`, `closed`, `suppressed`, `policy_rejected` or `shadowed`; more may come',
 });
 const reasonCode = z.string().meta({ description: 'a code that is stable' });
-const more = { reason: reasonCode.optional(), replayed: z.literal(true).meta({ description: 'The same request came before; this is what it came to.' }).optional() };
+const skipped = z.array(z.strictObject({ channel, reason: reasonCode })).meta({ description: 'There where every channel was skipped (`suppressed`): why each was.' }).optional();
+const more = { reason: reasonCode.optional(), skipped, replayed: z.literal(true).meta({ description: 'The same request came before; this is what it came to.' }).optional() };
 
 export const receipt = z.strictObject({ event_id: eventId, status, received_at: instant, status_url: z.url(), ...more });
 export const ticketReceipt = z.strictObject({ ...receipt.shape, queue: z.string(), urgency: z.string() });
@@ -26,7 +27,7 @@ const attempt = z.strictObject({
 });
 
 export const notification = z.strictObject({
-  event_id: eventId, status, reason: reasonCode.optional(), paused: z.boolean(), closed: z.strictObject({ reason: z.string(), at: instant }).nullable(),
+  event_id: eventId, status, reason: reasonCode.meta({ description: 'There where it was refused, or every channel was skipped: why; where the channels differ, that of the last.' }).optional(), skipped, paused: z.boolean(), closed: z.strictObject({ reason: z.string(), at: instant }).nullable(),
   completed_at: instant.nullable(), purpose: z.string(), policy: z.strictObject({ purpose: z.string(), version: z.int() }),
   template: z.strictObject({ owner: z.string(), name: z.string(), version: z.int(), locale: z.string() }).nullable(),
   requested_at: instant, expires_at: instant, steps: z.array(z.strictObject({ channel, phase: z.string(), reason: reasonCode.nullable(), shadow: z.literal(true).optional() })),
@@ -47,7 +48,14 @@ export const history = z.strictObject({
   })),
 });
 
-export const explanation = z.strictObject({ event_id: eventId, policy: z.strictObject({ purpose: z.string(), version: z.int() }), explanation: z.array(z.string()) });
+export const explanation = z.strictObject({
+  event_id: eventId, policy: z.strictObject({ purpose: z.string(), version: z.int() }),
+  channels: z.array(z.strictObject({
+    step: z.int().meta({ description: 'From 1 on, as the sentences count.' }), channel, used: z.boolean().meta({ description: 'Something of it was, or may have been, at its provider, or was refused there.' }),
+    cause: z.string().meta({ description: 'Why: a code. Expect new ones.' }), text: z.string(),
+  })).meta({ description: 'Each step of the policy, answered once.' }),
+  explanation: z.array(z.string()).meta({ description: 'What happened, in the order of the ledger.' }),
+});
 
 const inFlight = z.boolean().meta({ description: 'A call to a provider was under way at that instant, and cannot be taken back.' });
 const replayed = z.boolean().meta({ description: 'It was so already; the first reason stands.' });

@@ -24,7 +24,7 @@ export const artifactOperations = (): Operation[] => [{
     201: { description: 'Stored.', schema: artifact, example: STORED },
     200: { description: 'The same bytes were stored before.', schema: artifact, example: { ...STORED, replayed: true } },
   },
-  problems: { 400: ['invalid_field', 'unknown_field', 'digest_invalid'], 413: ['body_too_large'], 415: ['unsupported_content_type', 'unsupported_encoding'], 422: ['checksum_mismatch', 'expiry_invalid'] },
+  problems: { 400: ['invalid_field', 'unknown_field', 'digest_invalid'], 413: ['body_too_large'], 415: ['unsupported_content_type', 'unsupported_encoding'], 422: ['artifact_empty', 'checksum_mismatch', 'expiry_invalid'] },
 }, {
   method: 'get', path: '/reports/:token', id: 'showReport', group: 'Pages', summary: 'The page behind a link to a report', description: 'The same for every link. Uses up nothing.', parameters: [token],
   answers: { 200: { description: 'The page.', mediaType: 'text/html' } }, problems: LIMITED,

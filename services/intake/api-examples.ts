@@ -45,6 +45,10 @@ export const HISTORY = {
 
 export const EXPLANATION = {
   event_id: EVENT_ID, policy: { purpose: 'game-support-urgent', version: 1 },
+  channels: [
+    { step: 1, channel: 'sms', used: true, cause: 'first_step', text: 'SMS, step 1 of policy game-support-urgent/1, was used because it is the first one; it was taken and never confirmed.' },
+    { step: 2, channel: 'email', used: true, cause: 'deadline', text: 'Email, step 2 of policy game-support-urgent/1, was used because SMS stood as *accepted* at its deadline; it was taken.' },
+  ],
   explanation: ['The SMS was taken by the provider and never confirmed.', 'At the deadline the email was claimed, since the policy escalates on accepted.'],
 };
 

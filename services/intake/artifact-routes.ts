@@ -82,6 +82,9 @@ const postArtifact = (engine: Engine, maxBytes: number): RequestHandler => async
   if (outcome.kind === 'checksum_mismatch') {
     throw faultyFields([{ field: 'Content-Digest', problem: 'is not the checksum of what arrived', cure: 'send the report again, whole' }], 'checksum_mismatch', 422);
   }
+  if (outcome.kind === 'empty') {
+    throw faultyFields([{ field: '', problem: 'is empty', cure: 'send the bytes of the report; see that it was made before it was sent' }], 'artifact_empty', 422);
+  }
   response.status(outcome.again ? 200 : 201).set('Cache-Control', 'no-store').json({ ...bodyOf(outcome.artifact), ...(outcome.again ? { replayed: true } : {}) });
 };
 

@@ -5,6 +5,7 @@ import type { IntakeConfig } from '../../shared/config/intake-config.ts';
 import type { Roster } from '../../shared/content/roster.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
+import { refuseUnreadableUrl } from '../../shared/http/readable-url.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
 import { addArtifactRoutes, DEFAULT_MAX_BYTES } from './artifact-routes.ts';
 import { addDocsRoutes } from './docs-routes.ts';
@@ -55,11 +56,16 @@ export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeS
   app.disable('x-powered-by').disable('etag').set('trust proxy', config.trustProxy).set('query parser', 'simple');
   app.use(...requestLog(log));
   app.use(security(site));
+  app.use((request, _response, next) => {
+    // What stands in a query is a field like any other, and is refused by its name.
+    refuseUnreadableUrl(request.path);
+    next();
+  });
   addRoute(app, '/pages.css', { get: [(_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('css').send(PAGES_CSS); }] });
   addHealthRoutes(app, engine);
   addTicketRoutes(app, { engine, roster, dashboardUrl: dashboardUrl.replace(/\/+$/, ''), site, demo: config.demo, ticketsPerMinute: config.ticketsPerMinute, log });
   addReceiptRoutes(app, { engine, site });
-  addNotificationRoutes(app, { engine, site, preconditionOrigins: config.preconditionOrigins ?? [] });
+  addNotificationRoutes(app, { engine, site, preconditionOrigins: config.preconditionOrigins ?? [], linkHosts: config.linkHosts ?? [] });
   addArtifactRoutes(app, { engine, maxBytes: config.artifactMaxBytes ?? DEFAULT_MAX_BYTES });
   addReportRoutes(app, { engine, site, log, reportsPerMinute: config.reportsPerMinute, background });
   addUnsubscribeRoutes(app, { engine, site, unsubscribesPerMinute: config.unsubscribesPerMinute });

@@ -1,5 +1,8 @@
 import type { RequestHandler, Response, Router } from 'express';
+import { answerChannels } from '../../shared/domain/answer-channels.ts';
+import { fold } from '../../shared/domain/evolve.ts';
 import { explain } from '../../shared/domain/explain.ts';
+import type { Transition } from '../../shared/domain/transitions.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { readEntries, readNotification } from '../../shared/ledger/reads.ts';
 import { apiKeyOf, requireApiKey } from './api-key-auth.ts';
@@ -36,18 +39,22 @@ const getExplanation = (engine: Engine): ForEvent => async (request, response) =
   const record = await find(engine, request.params.event_id, response);
   const [entries, { policy }] = await Promise.all([readEntries(engine.db, record.eventId), engine.versions.bind(record.purpose, record.policyVersion)]);
   const told = entries.map((entry) => ({ at: entry.at.getTime(), kind: entry.kind, details: detailsOf(entry) }));
-  response.json({ event_id: record.eventId, policy: { purpose: record.purpose, version: record.policyVersion }, explanation: explain(record.current.state, told, policy) });
+  // By the entries alone: the record may have been read a version earlier.
+  const state = fold(record.eventId, told.map(({ at, kind, details }) => ({ at, transition: { kind, details } as unknown as Transition })));
+  response.json({
+    event_id: record.eventId, policy: { purpose: record.purpose, version: record.policyVersion }, channels: answerChannels(state, told, policy), explanation: explain(state, told, policy),
+  });
 };
 
 /** The API: everything in it wants an API key with its scope, and shows only what belongs to that key's tenant. */
-export const addNotificationRoutes = (router: Router, { engine, site, preconditionOrigins = [] }: { engine: Engine; site: Site; preconditionOrigins?: readonly string[] }): void => {
+export const addNotificationRoutes = (router: Router, { engine, site, preconditionOrigins = [], linkHosts = [] }: { engine: Engine; site: Site; preconditionOrigins?: readonly string[]; linkHosts?: readonly string[] }): void => {
   const key = requireApiKey(engine.db);
   const uncached: RequestHandler = (_request, response, next) => {
     response.set('Cache-Control', 'no-store');
     next();
   };
   const forEvent = (handler: ForEvent): RequestHandler => handler as unknown as RequestHandler;
-  addRoute(router, '/notifications', { get: [key('feed:read'), uncached, getFeed(engine)], post: [key('notifications:write'), jsonBody, postNotification(engine, { site, preconditionOrigins })] });
+  addRoute(router, '/notifications', { get: [key('feed:read'), uncached, getFeed(engine)], post: [key('notifications:write'), jsonBody, postNotification(engine, { site, preconditionOrigins, linkHosts })] });
   addRoute(router, '/notifications/close', { post: [key('notifications:act'), jsonBody, closeByKey(engine)] });
   addRoute(router, '/notifications/:event_id', { get: [key('notifications:read'), uncached, forEvent(getOne(engine))] });
   addRoute(router, '/notifications/:event_id/history', { get: [key('notifications:read'), uncached, forEvent(getHistory(engine))] });

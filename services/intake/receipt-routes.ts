@@ -1,5 +1,6 @@
 import type { RequestHandler, Router } from 'express';
-import { publicStatus } from '../../shared/domain/status.ts';
+import { reasonView } from '../../shared/delivery/notification-view.ts';
+import { publicReason, publicStatus } from '../../shared/domain/status.ts';
 import { openPart } from '../../shared/delivery/payload.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { readNotification, readTicket } from '../../shared/ledger/reads.ts';
@@ -30,7 +31,7 @@ export const addReceiptRoutes = (router: Router, { engine, site }: { engine: Eng
     if (!wantsHtml(request)) {
       response.json({
         event_id: ticket.eventId, queue: ticket.queue, urgency: ticket.urgency, status, received_at: new Date(receivedAt).toISOString(),
-        status_url: `${site.publicUrl}/receipts/${token}`, ...(state.rejected === null ? {} : { reason: state.rejected }),
+        status_url: `${site.publicUrl}/receipts/${token}`, ...reasonView(publicReason(state)),
       });
       return;
     }

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import type { Request, RequestHandler, Response, Router } from 'express';
+import type { ErrorRequestHandler, Request, RequestHandler, Response, Router } from 'express';
 import { fileNameOf } from '../../shared/content/artifacts/media-types.ts';
 import { openArtifact } from '../../shared/delivery/artifacts.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { openReport, sendReportCode } from '../../shared/delivery/report-links.ts';
 import type { ArtifactRecord } from '../../shared/ledger/artifacts.ts';
-import { noteReportAccess } from '../../shared/ledger/report-links.ts';
+import { noteRefusedVisit, noteReportAccess } from '../../shared/ledger/report-links.ts';
 import type { ReportVisit } from '../../shared/ledger/report-links.ts';
 import { networkOf } from '../../shared/http/client-network.ts';
 import { fingerprint } from '../../shared/security/fingerprint.ts';
@@ -17,6 +17,7 @@ import type { Site } from './page.ts';
 import { Problem } from './problem.ts';
 import { createReportLimits } from './rate-limits.ts';
 import { jsonOrFormBody } from './read-body.ts';
+import { createRefusedVisits, refusedVisitOf } from './refused-visits.ts';
 import { reportPage } from './report-page.ts';
 import { addRoute } from './routes.ts';
 
@@ -58,6 +59,7 @@ const sendReport = async (engine: Engine, artifact: ArtifactRecord, response: Re
 /** The pages and calls behind a link to a report: shown, a code asked for, opened. */
 export const addReportRoutes = (router: Router, { engine, site, log, reportsPerMinute = DEFAULT_LIMITS, background = () => undefined }: ReportRoutes): void => {
   const limits = createReportLimits(reportsPerMinute);
+  const isToBeNoted = createRefusedVisits(reportsPerMinute);
 
   const guard: RequestHandler<ForToken> = async (request, response, next) => {
     response.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer', 'X-Robots-Tag': 'noindex, nofollow' });
@@ -98,8 +100,20 @@ export const addReportRoutes = (router: Router, { engine, site, log, reportsPerM
     if (!wantsHtml(request)) throw notOpened();
     response.status(403).type('html').send(reportPage(site, token, 'not_opened'));
   };
+  /** Behind the answer, and by one statement whether or not there is such a link: a refusal must tell nothing either. */
+  const noteRefusal = (action: 'page' | 'code' | 'open'): ErrorRequestHandler<ForToken> => (error, request, _response, next) => {
+    const result = refusedVisitOf(error);
+    if (result !== null) {
+      // Read now: the request forgets its token as soon as it leaves this route.
+      const [visit, token, address] = [visitOf(engine, request), request.params.token, request.ip ?? 'unknown'];
+      const note = async (): Promise<void> => { if (await isToBeNoted(token, address)) await noteRefusedVisit(engine.db, visit, { action, result }); };
+      background(note().catch((failed: unknown) => log.warn({ event: EVENTS.reportVisitLost, request_id: request.id, error: (failed as Error).name })));
+    }
+    next(error);
+  };
   const handlers = (...all: RequestHandler<ForToken>[]): RequestHandler[] => all as unknown as RequestHandler[];
-  addRoute(router, '/reports/:token', { get: handlers(guard, show) });
-  addRoute(router, '/reports/:token/code', { post: handlers(guard, askCode) });
-  addRoute(router, '/reports/:token/open', { post: [...handlers(guard), jsonOrFormBody, ...handlers(open)] });
+  const refused = (action: 'page' | 'code' | 'open'): RequestHandler => noteRefusal(action) as unknown as RequestHandler;
+  addRoute(router, '/reports/:token', { get: [...handlers(guard, show), refused('page')] });
+  addRoute(router, '/reports/:token/code', { post: [...handlers(guard, askCode), refused('code')] });
+  addRoute(router, '/reports/:token/open', { post: [...handlers(guard), jsonOrFormBody, ...handlers(open), refused('open')] });
 };

@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
+import { reasonView } from '../../shared/delivery/notification-view.ts';
 import { generateFormToken } from '../../shared/security/tokens.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
 import { toProblem, wantsHtml } from './errors.ts';
@@ -19,7 +20,7 @@ export interface TicketRoutes extends TicketDesk { site: Site; demo: boolean; ti
 const receiptBody = (site: Site, receipt: TicketReceipt): Record<string, unknown> => ({
   event_id: receipt.eventId, queue: receipt.queue, urgency: receipt.urgency, status: receipt.status, received_at: new Date(receipt.receivedAt).toISOString(),
   status_url: `${site.publicUrl}/receipts/${receipt.token}`,
-  ...(receipt.reason === null ? {} : { reason: receipt.reason }), ...(receipt.replayed ? { replayed: true } : {}),
+  ...reasonView(receipt.why), ...(receipt.replayed ? { replayed: true } : {}),
 });
 
 /** The first language the browser asks for, as the form's suggestion. */

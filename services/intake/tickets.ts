@@ -10,7 +10,8 @@ import { readNotification, readTicket } from '../../shared/ledger/reads.ts';
 import { maskCardNumbers } from '../../shared/security/card-numbers.ts';
 import { fingerprint } from '../../shared/security/fingerprint.ts';
 import { generateToken } from '../../shared/security/tokens.ts';
-import { publicStatus } from '../../shared/domain/status.ts';
+import { publicReason, publicStatus } from '../../shared/domain/status.ts';
+import type { PublicReason } from '../../shared/domain/status.ts';
 import { Problem, faultyFields } from './problem.ts';
 import type { TicketFields } from './ticket-fields.ts';
 
@@ -20,7 +21,7 @@ export const TICKET_TENANT = 'default';
 export interface TicketDesk { engine: Engine; roster: Roster; dashboardUrl: string }
 
 export interface TicketReceipt {
-  eventId: EventId; queue: string; urgency: string; status: PublicStatus; reason: string | null; receivedAt: number;
+  eventId: EventId; queue: string; urgency: string; status: PublicStatus; why: PublicReason | null; receivedAt: number;
   /** Opens the receipt page. */
   token: string;
   replayed: boolean;
@@ -61,7 +62,7 @@ const replayOf = async (engine: Engine, eventId: EventId, token: string): Promis
   const [ticket, notification] = await Promise.all([readTicket(engine.db, { eventId }), readNotification(engine.db, { eventId })]);
   if (!ticket || !notification) throw new Error('a replayed ticket is not in the ledger');
   const { state } = notification.current;
-  return { eventId, queue: ticket.queue, urgency: ticket.urgency, status: publicStatus(state), reason: state.rejected, receivedAt: ticket.receivedAt.getTime(), token, replayed: true };
+  return { eventId, queue: ticket.queue, urgency: ticket.urgency, status: publicStatus(state), why: publicReason(state), receivedAt: ticket.receivedAt.getTime(), token, replayed: true };
 };
 
 /**
@@ -83,7 +84,7 @@ export const takeTicket = async ({ engine, roster, dashboardUrl }: TicketDesk, f
     ticket: { category, region, locale, queue, urgency, sealed: { message, playerRef, contact }, receiptToken },
   });
   switch (outcome.kind) {
-    case 'accepted': return { eventId: outcome.eventId, queue, urgency, status: outcome.status, reason: outcome.reason, receivedAt: outcome.receivedAt, token: receiptToken, replayed: false };
+    case 'accepted': return { eventId: outcome.eventId, queue, urgency, status: outcome.status, why: outcome.why, receivedAt: outcome.receivedAt, token: receiptToken, replayed: false };
     case 'replayed': return replayOf(engine, outcome.eventId, receiptToken);
     case 'conflict': throw new Problem({ status: 409, code: 'idempotency_key_reused', detail: 'This key came before with another ticket, which stands. Send a new ticket under a new key.' });
     case 'unknown_purpose': throw new Error(`the roster names purpose ${route.purpose}, which has no active policy`);

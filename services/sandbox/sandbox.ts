@@ -6,6 +6,7 @@ import express from 'express';
 import helmet from 'helmet';
 import { readSandboxConfig } from '../../shared/config/sandbox-config.ts';
 import type { Channel } from '../../shared/domain/words.ts';
+import { refuseUnreadableUrl } from '../../shared/http/readable-url.ts';
 import { createControlApi } from './control-api.ts';
 import { createInbox } from './inbox.ts';
 import type { Inbox, Receipt } from './inbox.ts';
@@ -17,6 +18,7 @@ import type { OutageKind, Port } from './outage.ts';
 import { createOriginApi } from './origin-api.ts';
 import { startOrigin } from './origin.ts';
 import type { OriginStandIn } from './origin.ts';
+import { problem } from './problem.ts';
 import type { Provider, TwilioAccount } from './provider.ts';
 import { openReceiptLog } from './receipt-log.ts';
 import { createScenarioBook } from './scenario-book.ts';
@@ -106,6 +108,15 @@ const createApp = (provider: Provider, settings: SandboxSettings, origin: Origin
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
+  app.use((request, response, next) => {
+    try {
+      refuseUnreadableUrl(request.url);
+    } catch {
+      problem(response, 'address_unreadable', [{ field: 'the address', detail: 'is no percent-encoded UTF-8, or holds a NUL' }]);
+      return;
+    }
+    next();
+  });
   app.use('/2010-04-01', createTwilioApi(provider, settings));
   app.use('/xms/v1', createSinchApi(provider, { planId: settings.sinchPlanId ?? DEFAULTS.sinchPlanId, token: settings.sinchToken ?? DEFAULTS.sinchToken }));
   app.use('/emails', createResendApi(provider, { apiKey: settings.resendApiKey ?? DEFAULTS.resendApiKey }));

@@ -25,6 +25,7 @@ export const VARIABLES = {
   TOCSIN_DEMO: flag.default(false),
   TOCSIN_PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
   TOCSIN_DASHBOARD_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
+  TOCSIN_LINK_HOSTS: z.string().regex(/^[\sa-z0-9.,:-]*$/, 'must be host names with commas between, such as www.example.com,shop.example.com').optional(),
   TOCSIN_TRUST_PROXY: whole(0).default(0),
   TOCSIN_KILL_AT: z.string().min(1).optional(),
   HOST: z.string().min(1).default('127.0.0.1'),

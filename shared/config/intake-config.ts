@@ -1,5 +1,6 @@
 import type { Environment } from './environment.ts';
 import { readVariables } from './environment.ts';
+import { listOf } from './lists.ts';
 import { readPreconditionConfig } from './precondition-config.ts';
 
 export interface IntakeConfig {
@@ -12,6 +13,8 @@ export interface IntakeConfig {
   ticketsPerMinute: { address: number; player: number };
   /** Where a `precondition_url` may point; absent where none may be given. */
   preconditionOrigins?: readonly string[];
+  /** Hosts that links in variables may lead to where a template names none; any where absent or empty. */
+  linkHosts?: readonly string[];
   /** Most bytes of one artifact. */
   artifactMaxBytes?: number;
   /** Requests about reports per minute, by client address and by link; the shipped ones where absent. */
@@ -22,11 +25,11 @@ export interface IntakeConfig {
 
 /** Reads the intake's settings. @throws ConfigurationError. */
 export const readIntakeConfig = (env: Environment): IntakeConfig => {
-  const read = readVariables(env, ['HOST', 'INTAKE_PORT', 'TOCSIN_PUBLIC_URL', 'TOCSIN_DEMO', 'TOCSIN_TRUST_PROXY', 'TICKETS_PER_MINUTE_PER_ADDRESS', 'TICKETS_PER_MINUTE_PER_PLAYER', 'ARTIFACT_MAX_BYTES']);
+  const read = readVariables(env, ['HOST', 'INTAKE_PORT', 'TOCSIN_PUBLIC_URL', 'TOCSIN_DEMO', 'TOCSIN_TRUST_PROXY', 'TICKETS_PER_MINUTE_PER_ADDRESS', 'TICKETS_PER_MINUTE_PER_PLAYER', 'ARTIFACT_MAX_BYTES', 'TOCSIN_LINK_HOSTS']);
   return {
     host: read.HOST, port: read.INTAKE_PORT, publicUrl: read.TOCSIN_PUBLIC_URL ?? null, demo: read.TOCSIN_DEMO, trustProxy: read.TOCSIN_TRUST_PROXY,
     ticketsPerMinute: { address: read.TICKETS_PER_MINUTE_PER_ADDRESS, player: read.TICKETS_PER_MINUTE_PER_PLAYER }, artifactMaxBytes: read.ARTIFACT_MAX_BYTES,
-    preconditionOrigins: readPreconditionConfig(env)?.origins ?? [],
+    preconditionOrigins: readPreconditionConfig(env)?.origins ?? [], linkHosts: listOf(read.TOCSIN_LINK_HOSTS),
   };
 };
 

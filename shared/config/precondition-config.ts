@@ -18,7 +18,7 @@ export interface PreconditionConfig {
 const SHAPE = 'must be an https origin without a path, such as https://shop.example.com';
 
 /** Whether a host name or address is this machine's own. */
-const isLoopbackHost = (host: string): boolean => /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host);
+export const isLoopbackHost = (host: string): boolean => /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host);
 
 const urlOf = (text: string): URL | null => {
   try {

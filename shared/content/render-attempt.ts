@@ -12,7 +12,7 @@ import type { Mailbox } from './mime.ts';
 import { smsSize } from './segments.ts';
 import { threadOf } from './thread.ts';
 import { givesUnsubscribe, oneClickOf, PARTS, resolveLocale, templateHash, UNSUBSCRIBE_VARIABLE } from './template.ts';
-import type { Part, TemplateVersion } from './template.ts';
+import type { Part, TemplateVersion, VariableRule } from './template.ts';
 
 export interface RenderInput {
   template: TemplateVersion;
@@ -38,12 +38,29 @@ export interface CarriedArtifact { artifact: string; /** Hex. */ sha256: string;
 export type RenderResult =
   /** `hash`: sha-256, hex, over the RFC 8785 text of `message`. `locale`: the one it was rendered in. */
   | { ok: true; message: RenderedMessage; hash: string; locale: string; segments?: number }
-  /** `problem` names variables and places, never a value. */
-  | { ok: false; reason: 'render_error'; problem: string };
+  | { ok: false; reason: 'render_error' } & RenderProblem;
+
+/** What is wrong with one variable, and what to do about it; never its value. */
+export interface VariableFault { variable: string; problem: string; cure: string }
+/** What keeps a message from being rendered. It names variables and places, never a value; `faults` says it of each variable at fault, where it is theirs. */
+export interface RenderProblem { problem: string; faults: VariableFault[] }
 
 /** A render that cannot be; becomes a value at the edge of this file. */
-class Refused extends Error {}
-const refuse = (problem: string): never => { throw new Refused(problem); };
+class Refused extends Error {
+  readonly faults: VariableFault[];
+  constructor(problem: string, faults: VariableFault[] = []) {
+    super(problem);
+    this.faults = faults;
+  }
+}
+const refuse = (problem: string, faults: VariableFault[] = []): never => { throw new Refused(problem, faults); };
+
+/** @throws what is no fault of template or variables. */
+const problemOf = (error: unknown): RenderProblem => {
+  if (error instanceof Refused) return { problem: error.message, faults: error.faults };
+  if (error instanceof LiquidError) return { problem: error.message, faults: [] };
+  throw error;
+};
 
 /** Beyond this Twilio refuses the text (error 21617). */
 const SMS_MAX = 1_600;
@@ -73,21 +90,44 @@ const compiledOf = (template: TemplateVersion): Compiled => {
 
 const isWebUrl = (text: string): boolean => /^https?:\/\/[^\s"'<>\\]+$/.test(text) && URL.canParse(text);
 
+const characters = (count: number): string => `${count.toLocaleString('en')} character${count === 1 ? '' : 's'}`;
+
+const faultOf = (variable: string, { max, type }: VariableRule, value: string | undefined): VariableFault | null => {
+  if (typeof value !== 'string') return { variable, problem: 'is missing', cure: 'give it: the template needs it' };
+  if (value.length > max) return { variable, problem: `is longer than ${max}: it has ${characters(value.length)}`, cure: `shorten it to at most ${characters(max)}` };
+  if (/\p{Surrogate}|\u0000/u.test(value)) return { variable, problem: 'is not valid text', cure: 'take out NUL characters and halves of surrogate pairs' };
+  if (type === 'url' && !isWebUrl(value)) return { variable, problem: 'is not an http(s) address', cure: 'write it as https://www.example.com/path' };
+  return null;
+};
+
+/** Names the longest of the variables that a text shows, and how long it may be for the text to fit. */
+const tooLong = (what: string, { text, most }: { text: string; most: number }, { template, variables }: Pick<RenderInput, 'template' | 'variables'>): never => {
+  const shown = Object.keys(template.variables).map((name) => ({ name, value: variables[name] ?? '' })).filter(({ value }) => value !== '' && text.includes(value)).sort((one, other) => other.value.length - one.value.length);
+  const over = text.length - most;
+  const problem = `${what} is longer than ${most}`;
+  const [longest] = shown;
+  if (longest === undefined) return refuse(problem);
+  const room = longest.value.length - over;
+  return refuse(problem, [{
+    variable: longest.name, problem: `makes ${what} ${characters(text.length)} long, more than the ${most.toLocaleString('en')} that it may have: ${longest.value.length.toLocaleString('en')} of them are its own`,
+    cure: room > 0 ? `shorten it to at most ${characters(room)}` : `shorten it, and the other variables by ${characters(1 - room)}`,
+  }]);
+};
+
 /** The declared variables, checked against their rules, `ref`, the link to unsubscribe, the postal address, and whether something is `attached` (yes or no). */
 const checkedVariables = ({ template, variables, attemptKey, attachments = [] }: TextInput): Record<string, string> => {
   const address = template.terms?.postalAddress;
   const checked: Record<string, string> = { ref: referenceOf(attemptKey), attached: attachments.length > 0 ? 'yes' : 'no', ...(address === undefined ? {} : { postal_address: address }) };
   const link = variables[UNSUBSCRIBE_VARIABLE];
   if (givesUnsubscribe(template) && link !== undefined) checked[UNSUBSCRIBE_VARIABLE] = unsubscribeUrl(link, UNSUBSCRIBE_VARIABLE);
+  const faults: VariableFault[] = [];
   for (const [name, rule] of Object.entries(template.variables)) {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    if (typeof value !== 'string') return refuse(`variable ${name} is missing`);
-    if (value.length > rule.max) refuse(`variable ${name} is longer than ${rule.max}`);
-    if (/\p{Surrogate}|\u0000/u.test(value)) refuse(`variable ${name} is not valid text`);
-    if (rule.type === 'url' && !isWebUrl(value)) refuse(`variable ${name} is not an http(s) address`);
-    checked[name] = value;
+    const fault = faultOf(name, rule, value);
+    if (fault !== null) faults.push(fault);
+    else checked[name] = value as string;
   }
-  return checked;
+  return faults.length === 0 ? checked : refuse(faults.map(({ variable, problem }) => `variable ${variable} ${problem}`).join('; '), faults);
 };
 
 /** Of the last sender; a deployment has one. */
@@ -105,8 +145,11 @@ const parseSender = (text: string): Mailbox => {
 };
 
 /** Printable ASCII only: whatever else a link may hold, in a header it could begin another one, or be folded. */
-const unsubscribeUrl = (text: string, name: string): string =>
-  (/^https:\/\/[\x21-\x7e]{1,900}$/.test(text) && !/[<>]/.test(text) ? text : refuse(`variable ${name} is not an https address that a header can hold`));
+const unsubscribeUrl = (text: string, name: string): string => {
+  if (/^https:\/\/[\x21-\x7e]{1,900}$/.test(text) && !/[<>]/.test(text)) return text;
+  const problem = 'is not an https address that a header can hold';
+  return refuse(`variable ${name} ${problem}`, [{ variable: name, problem, cure: 'write it as https://www.example.com/path, with at most 900 printable ASCII characters behind https:// and without < and >' }]);
+};
 
 /** What the provider is to put into its template. */
 const providerTemplateOf = ({ owner }: TemplateVersion, variables: Record<string, string>) => (owner === 'ours' ? {} : {
@@ -117,7 +160,7 @@ const renderSms = (input: RenderInput, text: string, variables: Record<string, s
   const to = normalisePhone(input.to) ?? refuse('the recipient is not a valid phone number');
   if (!/^[A-Za-z0-9+ ._-]{1,64}$/.test(input.sender.sms)) refuse('the sender of SMS is not a number or a sender id');
   if (text.trim() === '') refuse('the text is empty');
-  if (text.length > SMS_MAX) refuse(`the text is longer than ${SMS_MAX}`);
+  if (text.length > SMS_MAX) tooLong('the text', { text, most: SMS_MAX }, input);
   return { channel: 'sms', to, from: input.sender.sms, text, ...providerTemplateOf(input.template, variables) };
 };
 
@@ -127,7 +170,7 @@ const checkedEmail = (input: RenderInput, parts: EmailParts): { to: string; from
   const to = normaliseEmail(input.to) ?? refuse('the recipient is not a valid email address');
   const from = senderOf(input.sender.email);
   if (parts.subject.trim() === '') refuse('the subject is empty');
-  if (parts.subject.length > SUBJECT_MAX) refuse(`the subject is longer than ${SUBJECT_MAX}`);
+  if (parts.subject.length > SUBJECT_MAX) tooLong('the subject', { text: parts.subject, most: SUBJECT_MAX }, input);
   const oneClick = oneClickOf(input.template);
   return { to, from, unsubscribe: oneClick === undefined ? {} : { unsubscribeUrl: unsubscribeUrl(input.variables[oneClick] ?? '', oneClick) } };
 };
@@ -172,7 +215,7 @@ const render = (input: RenderInput): RenderResult => {
  * What keeps a message from being rendered, found without composing it: the same refusals as those of `renderAttempt`. Null where nothing does.
  * @throws like `renderAttempt`.
  */
-export const findRenderProblem = (input: RenderInput): string | null => {
+export const findRenderProblem = (input: RenderInput): RenderProblem | null => {
   try {
     assertAttemptKey(input);
     const { variables, texts: [first = '', text = '', html = ''] } = textsFor(input);
@@ -180,8 +223,7 @@ export const findRenderProblem = (input: RenderInput): string | null => {
     else checkedEmail(input, { subject: first, text, html });
     return null;
   } catch (error) {
-    if (error instanceof Refused || error instanceof LiquidError) return error.message;
-    throw error;
+    return problemOf(error);
   }
 };
 
@@ -199,8 +241,7 @@ export const renderAttempt = (input: RenderInput): RenderResult => {
   try {
     return render(input);
   } catch (error) {
-    if (error instanceof Refused || error instanceof LiquidError) return { ok: false, reason: 'render_error', problem: error.message };
-    throw error;
+    return { ok: false, reason: 'render_error', ...problemOf(error) };
   }
 };
 
@@ -212,7 +253,6 @@ export const renderTexts = (input: TextInput): RenderedTexts => {
     const { locale, texts } = textsOf(input);
     return { ok: true, locale, texts: Object.fromEntries(PARTS[input.template.channel].map((part, index) => [part, texts[index] ?? ''])) };
   } catch (error) {
-    if (error instanceof Refused || error instanceof LiquidError) return { ok: false, problem: error.message };
-    throw error;
+    return { ok: false, problem: problemOf(error).problem };
   }
 };

@@ -54,11 +54,14 @@ const checkSegments = (read: ReadTemplate): FileProblem[] => {
 
 const checkSecrets = ({ template, at }: ReadTemplate): FileProblem[] => Object.entries(template.variables).flatMap(([name, { secret, channels }]) => {
   if (!secret || channels?.includes(template.channel) || (!channels && template.channel === 'email')) return [];
-  const cure = `drop it from this template, or list ${template.channel} under its channels`;
-  // Where nothing is said, an SMS is doubtful, since it shows on a locked screen; where something is said, it is forbidden.
-  return [channels ? at(['variables', name], `is secret and may not be carried by ${template.channel}; ${cure}`, 'secret_channel')
-    : { ...at(['variables', name], `is secret, and nothing says that ${template.channel} may carry it; ${cure}`, 'secret_channel'), level: 'warning' as const }];
+  // An SMS shows on a locked screen, so that it carries a secret only where somebody wrote that it may.
+  const why = channels ? `is secret and may not be carried by ${template.channel}` : `is secret, and email alone may carry it where no channels are listed`;
+  return [at(['variables', name], `${why}; drop it from this template, or list ${template.channel} under its channels`, 'secret_channel')];
 });
+
+/** A rule that is written down and not obeyed must not look obeyed. */
+const checkHosts = ({ template, at }: ReadTemplate): FileProblem[] => Object.entries(template.variables).filter(([, { type, hosts }]) => hosts !== undefined && type !== 'url').map(([name]) =>
+  at(['variables', name, 'hosts'], 'is for a url alone, and this is a string; write type: url, or leave it out', 'invalid_value'));
 
 /** Whether text and HTML, in every locale, show a variable; the fault for each that does not. */
 const checkShown = (read: ReadTemplate, name: string, [problem, code]: [string, string]): FileProblem[] =>
@@ -126,4 +129,4 @@ const checkThread = (read: ReadTemplate): FileProblem[] => {
 };
 
 /** What the schema and the syntax cannot see: links, what an SMS costs, secrets, and what the law wants of a class of mail. */
-export const checkTemplate = (read: ReadTemplate): FileProblem[] => [...checkOwner(read), ...checkLinks(read), ...checkSegments(read), ...checkSecrets(read), ...checkPostalAddress(read), ...checkClassification(read), ...checkThread(read)];
+export const checkTemplate = (read: ReadTemplate): FileProblem[] => [...checkOwner(read), ...checkLinks(read), ...checkSegments(read), ...checkSecrets(read), ...checkHosts(read), ...checkPostalAddress(read), ...checkClassification(read), ...checkThread(read)];

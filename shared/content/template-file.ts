@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { compilePart, FILTERS, LiquidError, renderPart, TAGS } from './liquid.ts';
 import { checkTemplate } from './template-check.ts';
-import { ownerField, termFields, termsOf } from './template-terms.ts';
+import { hostField, ownerField, termFields, termsOf } from './template-terms.ts';
 import { givesUnsubscribe, PARTS, UNSUBSCRIBE_VARIABLE, withHash } from './template.ts';
 import type { LocaleParts, Part, TemplateVersion } from './template.ts';
 import { FileProblemsError, isError, readFrom, readYamlFile, shownPath } from './yaml-file.ts';
@@ -24,6 +24,7 @@ export const templateSchema = z.strictObject({
     max: z.int().min(1).max(100_000),
     secret: z.boolean().optional(),
     channels: z.array(z.enum(['sms', 'email'])).min(1).optional().describe('Channels that may carry a secret variable; email alone where it is left out'),
+    hosts: z.array(hostField).min(1).optional().describe('url: hosts that the link may lead to; those of link_hosts where it is left out'),
   })),
   locales: z.array(locale).min(1, 'must list at least one locale'),
   fallback_locale: locale,

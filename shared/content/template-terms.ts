@@ -5,6 +5,9 @@ import type { TemplateTerms } from './template.ts';
 const variable = z.string().regex(/^[a-z][a-z0-9_]*$/, 'must name a variable');
 const budget = z.int().min(1).max(10);
 
+/** Schema of a host that links may lead to. */
+export const hostField = z.string().regex(/^[a-z0-9.-]+(:\d+)?$/, 'must be a host name, such as www.example.com');
+
 /** Schema of a template's owner. */
 export const ownerField = z.union([
   z.literal('ours'),
@@ -18,8 +21,8 @@ export const ownerField = z.union([
 /** What a template may say of itself beyond its texts; all of it can be left out. */
 export const termFields = {
   segments: z.union([budget, z.record(z.string(), budget)]).optional().describe('SMS: most segments that a message may cost, for all locales or by locale (4 where it is left out)'),
-  link_hosts: z.array(z.string().regex(/^[a-z0-9.-]+(:\d+)?$/, 'must be a host name, such as www.example.com')).min(1).optional()
-    .describe('Hosts that links written into the texts may lead to'),
+  link_hosts: z.array(hostField).min(1).optional()
+    .describe('Hosts that links may lead to, those written into the texts and those of url variables that name no hosts of their own'),
   states: z.strictObject({
     action: z.string().min(1).optional().describe('What the reader is asked to do'),
     host: z.string().min(1).optional().describe('Where the link leads: a host, or the variable that holds the link'),

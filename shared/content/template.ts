@@ -10,13 +10,15 @@ export interface VariableRule {
   secret?: boolean;
   /** Channels that may carry a secret; email alone where it is left out. */
   channels?: Channel[];
+  /** Of a url: hosts that it may lead to; those of the terms where it is left out. */
+  hosts?: string[];
 }
 
 /** What a template says of itself beyond its texts. */
 export interface TemplateTerms {
   /** Most segments of an SMS, by locale. */
   segments?: Record<string, number>;
-  /** Hosts that links written into the texts may lead to. */
+  /** Hosts that links may lead to: those written into the texts, and those of variables that name no hosts of their own. */
   linkHosts?: string[];
   states?: { action?: string; host?: string; expiryMs?: number };
   /** Shown by `{{ postal_address }}`. */

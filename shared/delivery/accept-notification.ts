@@ -2,14 +2,16 @@ import type { Channel, EventId } from '../domain/words.ts';
 import { attemptKeyOf } from '../domain/words.ts';
 import { isTimeZone, offsetAt } from '../content/time-zones.ts';
 import { findRenderProblem } from '../content/render-attempt.ts';
-import type { CarriedArtifact } from '../content/render-attempt.ts';
+import type { CarriedArtifact, RenderProblem } from '../content/render-attempt.ts';
 import type { ReasonCode } from '../domain/reasons.ts';
 import { decide } from '../domain/decide.ts';
 import { shortestExpiryMs } from '../domain/lifecycle.ts';
+import type { ProviderStates } from '../domain/provider-state.ts';
 import { preconditionRule } from '../domain/precondition.ts';
 import { emptyState } from '../domain/state.ts';
 import type { PublicStatus } from '../domain/words.ts';
-import { publicStatus } from '../domain/status.ts';
+import { publicReason, publicStatus } from '../domain/status.ts';
+import type { PublicReason } from '../domain/status.ts';
 import { canonicalText } from '../security/canonical.ts';
 import { contentHash } from '../security/chain-hash.ts';
 import { commitTo } from '../security/commitment.ts';
@@ -20,6 +22,8 @@ import type { NewNotification } from '../ledger/accept-group.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import { countDecision, regionLabel } from './count-decision.ts';
 import type { Engine } from './engine.ts';
+import type { Grasp } from './hands.ts';
+import { noHands, openGrasp } from './hands.ts';
 import type { Addresses, OpenedParts } from './payload.ts';
 import { attachedTo, partVariables, renderFor, sealPart, withCarried } from './payload.ts';
 import type { BoundVersions } from './versions.ts';
@@ -69,15 +73,15 @@ export interface AcceptRequest {
 }
 
 export type AcceptOutcome =
-  | { kind: 'accepted'; eventId: EventId; status: PublicStatus; reason: ReasonCode | null; receivedAt: number }
+  | { kind: 'accepted'; eventId: EventId; status: PublicStatus; why: PublicReason | null; receivedAt: number }
   /** The same key and body came before. */
   | { kind: 'replayed'; eventId: EventId }
   /** The same key came with another body. */
   | { kind: 'conflict'; eventId: EventId }
   | { kind: 'unknown_purpose'; known: string[] }
   | { kind: 'expiry_too_short'; leastMs: number }
-  /** A message of one of the steps cannot be rendered from these variables; `problem` names places, never a value. */
-  | { kind: 'not_renderable'; template: string; problem: string };
+  /** A message of one of the steps cannot be rendered from these variables. */
+  | { kind: 'not_renderable'; template: string } & RenderProblem;
 
 /** Per channel, the given bases that the policy accepts for it; all of them where it has no rule. */
 const basesOf = ({ recipient }: AcceptRequest, { policy }: BoundVersions): Partial<Record<Channel, string[]>> => {
@@ -98,7 +102,7 @@ const barredChannels = (request: AcceptRequest, bound: BoundVersions, bases: Par
 };
 
 /** Why a message could not be rendered, by its step; of those that were rendered in the acceptance itself, null where nothing was wrong. */
-type Rendered = ReadonlyMap<number, string | null>;
+type Rendered = ReadonlyMap<number, RenderProblem | null>;
 
 /**
  * What keeps a step's message from being rendered, found before anything is accepted: a later step that fails only once it is
@@ -114,13 +118,15 @@ const findUnrenderable = (engine: Engine, request: AcceptRequest, { bound, event
       template, channel: step.channel, locale: request.recipient.locale, variables: request.variables(eventId), to, sender: engine.sender,
       attemptKey: attemptKeyOf(eventId, step.channel, 1), plannedAt: engine.now(), attachments: attachedTo(step, request.carried ?? []),
     });
-    if (problem !== null) return { kind: 'not_renderable', template: `${template.name}/${template.version}`, problem };
+    if (problem !== null) return { kind: 'not_renderable', template: `${template.name}/${template.version}`, ...problem };
   }
   return null;
 };
 
+const areClosed = (providers: ProviderStates): boolean => Object.values(providers).every(({ state }) => state === 'closed');
+
 /** Everything that one acceptance writes, where so much of the recipient is suppressed. */
-const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, { requestFingerprint, suppressed }: { requestFingerprint: Buffer; suppressed: readonly string[] }) => {
+const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, { requestFingerprint, suppressed, grasp }: { requestFingerprint: Buffer; suppressed: readonly string[]; grasp: Grasp | null }) => {
   const now = engine.now();
   const { policy } = bound;
   const eventId: EventId = engine.mint.eventId(now);
@@ -151,7 +157,9 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   });
   const intentHash = contentHash(intent);
   const loaded = { eventId, state: emptyState(eventId), headHash: intentHash, locale: recipient.locale, requestedAt: now, recipient: sealedRecipient, variables, secrets, suppressed };
-  const renderedSteps = new Map<number, string | null>();
+  // What may start at once rests on a provider's state, which the acceptance then compares.
+  const providers = grasp === null ? undefined : engine.recent.providers();
+  const renderedSteps = new Map<number, RenderProblem | null>();
   const decision = decide(
     {
       kind: 'accept', intent: {
@@ -163,16 +171,17 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     },
     loaded.state,
     {
-      now, random: engine.random, policy, carriers: engine.carriers, eligibility: eligibilityOf(sendersFor(engine, policy), loaded, (channel) => bases[channel] ?? null), offsetAt,
+      now, random: engine.random, policy, carriers: engine.carriers, ...(grasp !== null && providers !== undefined && areClosed(providers) ? { providers, takes: grasp.takes } : {}), eligibility: eligibilityOf(sendersFor(engine, policy), loaded, (channel) => bases[channel] ?? null), offsetAt,
       render: (planned) => {
         const rendered = renderFor(engine, loaded, bound, { ...planned, opened });
-        renderedSteps.set(policy.steps.indexOf(planned.step), rendered.ok ? null : rendered.problem);
+        if (rendered.ok) grasp?.rendered(planned.attemptKey, rendered.message);
+        renderedSteps.set(policy.steps.indexOf(planned.step), rendered.ok ? null : { problem: rendered.problem, faults: 'faults' in rendered ? rendered.faults : [] });
         return rendered.ok ? { ok: true, hash: rendered.hash, ...(rendered.content ? { content: rendered.content } : {}) } : { ok: false, reason: rendered.reason };
       },
     });
   const print = (channel: Channel, value: string | null): Buffer | null => (value === null ? null : addressPrint(engine.ring, channel, value));
   const notification: NewNotification = {
-    append: toAppend(decision, { before: loaded.state, prevHash: intentHash, provenance: { actor: request.actor, requestId: request.requestId }, policy }),
+    append: toAppend(decision, { before: loaded.state, prevHash: intentHash, provenance: { actor: request.actor, requestId: request.requestId }, policy, senders: sendersFor(engine, policy).senderPrints, barring: suppressed }),
     tenant: request.tenant, idempotencyKey: request.idempotencyKey, requestFingerprint, purpose: policy.purpose, policyVersion: policy.version,
     templateVersions, region: recipient.region, locale: recipient.locale, urgency: policy.urgency, classification: policy.classification,
     requestedAt: now, expiresAt, retentionUntil: now + policy.retentionMs, recipientCommitment: commitment, consentReferences,
@@ -186,7 +195,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   };
   const { state, transitions } = decision;
   const isGone = transitions.some(({ transition }) => transition.kind === 'PayloadDestroyed');
-  return { eventId, now, decision, notification, rendered: renderedSteps, after: isGone ? null : { ...loaded, state, headHash: notification.append.headHash } };
+  return { eventId, now, decision, notification, rendered: renderedSteps, after: isGone ? null : { ...loaded, state, headHash: notification.append.headHash, ...(providers ? { providers } : {}) } };
 };
 
 /** Why an intent cannot be accepted as it stands; null where it can. */
@@ -200,10 +209,11 @@ const refusalOf = async (engine: Engine, request: AcceptRequest, bound: BoundVer
 const MOST_ROUNDS = 10;
 
 /** Nothing is taken to be suppressed until the ledger says so: it is asked together with the acceptance, not before. */
-const acceptUnlessSuppressed = async (engine: Engine, request: AcceptRequest, bound: BoundVersions, requestFingerprint: Buffer) => {
+const acceptUnlessSuppressed = async (engine: Engine, request: AcceptRequest, bound: BoundVersions, { requestFingerprint, grasp }: { requestFingerprint: Buffer; grasp: Grasp | null }) => {
   let suppressed: readonly string[] = [];
   for (let tries = 0; tries < MOST_ROUNDS; tries += 1) {
-    const { notification, rendered, ...prepared } = prepare(engine, request, bound, { requestFingerprint, suppressed });
+    // Once, what was known of provider and destination was out of date: then it is accepted first, and started like any other.
+    const { notification, rendered, ...prepared } = prepare(engine, request, bound, { requestFingerprint, suppressed, grasp: tries === 0 ? grasp : null });
     // A ticket is never refused for a template's sake: what cannot be rendered becomes a dead letter, and the ticket is kept.
     const refusal = request.ticket === null ? findUnrenderable(engine, request, { bound, eventId: prepared.eventId, rendered }) : null;
     if (refusal) return { refusal };
@@ -214,7 +224,7 @@ const acceptUnlessSuppressed = async (engine: Engine, request: AcceptRequest, bo
   throw new Error(`the suppression list changed under ${MOST_ROUNDS} acceptances in a row`);
 };
 
-const accept = async (engine: Engine, request: AcceptRequest): Promise<AcceptOutcome> => {
+const accept = async (engine: Engine, request: AcceptRequest, grasp: Grasp | null): Promise<AcceptOutcome> => {
   const requestFingerprint = fingerprint(engine.ring, 'request', canonicalText(request.fingerprintOf));
   const replay = (found: { eventId: string; requestFingerprint: Buffer }): AcceptOutcome =>
     ({ kind: found.requestFingerprint.equals(requestFingerprint) ? 'replayed' : 'conflict', eventId: found.eventId });
@@ -226,7 +236,7 @@ const accept = async (engine: Engine, request: AcceptRequest): Promise<AcceptOut
     return known ? replay(known) : outcome;
   };
   if (refusal || !bound) return refuse(refusal as AcceptOutcome);
-  const tried = await acceptUnlessSuppressed(engine, request, bound, requestFingerprint);
+  const tried = await acceptUnlessSuppressed(engine, request, bound, { requestFingerprint, grasp });
   if (tried.refusal) return refuse(tried.refusal);
   const { accepted, eventId, now, decision, after } = tried;
   if (accepted.kind === 'exists') return replay(accepted);
@@ -234,9 +244,10 @@ const accept = async (engine: Engine, request: AcceptRequest): Promise<AcceptOut
   logDecision(engine.log, decision);
   countDecision(engine.metrics, decision, { before: emptyState(eventId), region: regionLabel(bound.policy, request.recipient.region) });
   if (after) engine.recent.keep(after);
+  grasp?.submit(decision, after);
   passOnMoves(engine, decision);
   passOnQuestion(engine, decision);
-  return { kind: 'accepted', eventId, status: publicStatus(decision.state), reason: decision.state.rejected, receivedAt: now };
+  return { kind: 'accepted', eventId, status: publicStatus(decision.state), why: publicReason(decision.state), receivedAt: now };
 };
 
 /**
@@ -245,7 +256,8 @@ const accept = async (engine: Engine, request: AcceptRequest): Promise<AcceptOut
  * the database is away; nothing is accepted then.
  */
 export const acceptNotification = async (engine: Engine, request: AcceptRequest): Promise<AcceptOutcome> => {
-  const outcome = await accept(engine, request);
+  const grasp = engine.hands === noHands ? null : openGrasp(engine);
+  const outcome = await accept(engine, request, grasp).finally(() => grasp?.leave());
   engine.metrics.acceptances.inc({ outcome: outcome.kind });
   return outcome;
 };

@@ -20,7 +20,9 @@ export interface StoreRequest {
   actor: string;
 }
 
-export type StoreOutcome = { kind: 'stored'; artifact: ArtifactRecord; again: boolean; /** What stood of it could not be read any more, and can now. */ healed: boolean } | { kind: 'checksum_mismatch' };
+export type StoreOutcome = { kind: 'stored'; artifact: ArtifactRecord; again: boolean; /** What stood of it could not be read any more, and can now. */ healed: boolean } | { kind: 'checksum_mismatch' }
+  /** There was not one byte: no report is empty, so that something failed where it was made. */
+  | { kind: 'empty' };
 
 /**
  * Stores an artifact of a tenant; the same bytes of the same type again are the same artifact, which then lives at least as long.
@@ -34,6 +36,10 @@ export const storeArtifact = async (engine: ArtifactEngine, request: StoreReques
   if (request.expectedSha256 !== null && request.expectedSha256 !== sha256) {
     await engine.artifacts.remove(place);
     return { kind: 'checksum_mismatch' };
+  }
+  if (bytes === 0) {
+    await engine.artifacts.remove(place);
+    return { kind: 'empty' };
   }
   // The bytes are there before the row is: a crash in between leaves a file that nobody can read, never a row without bytes.
   const artifact = await keepArtifact(engine.db, { artifactId, tenant, sha256, bytes, mediaType, sealed, storedAt: engine.now(), expiresAt, requestId, actor });

@@ -13,6 +13,8 @@ import type { Engine } from './engine.ts';
 import { logDecision, logProviders } from './log-decision.ts';
 import { passOnMoves } from './pass-on-moves.ts';
 import { passOnQuestion } from './pass-on-question.ts';
+import type { Grasp } from './hands.ts';
+import { noHands, openGrasp } from './hands.ts';
 import { renderFor } from './payload.ts';
 import { afterReload, noteLostRace, noteReload } from './reload.ts';
 import type { LostRace } from './reload.ts';
@@ -33,11 +35,13 @@ export type Result =
 const MOST_ROUNDS = 50;
 
 /** The input of a decision on a loaded notification, at `now`. */
-export const inputFor = (engine: Engine, loaded: Loaded, bound: BoundVersions): DecisionInput => ({
+export const inputFor = (engine: Engine, loaded: Loaded, bound: BoundVersions, grasp?: Grasp): DecisionInput => ({
+  ...(grasp ? { takes: grasp.takes } : {}),
   now: engine.now(), random: engine.random, policy: bound.policy, carriers: engine.carriers, ...(loaded.providers ? { providers: loaded.providers } : {}),
   eligibility: eligibilityOf(sendersFor(engine, bound.policy), loaded), offsetAt,
   render: (planned) => {
     const rendered = renderFor(engine, loaded, bound, planned);
+    if (rendered.ok) grasp?.rendered(planned.attemptKey, rendered.message);
     return rendered.ok ? { ok: true, hash: rendered.hash, ...(rendered.content ? { content: rendered.content } : {}) } : { ok: false, reason: rendered.reason };
   },
 });
@@ -48,6 +52,12 @@ const restsOnItself = ({ transitions, requests }: Decision): boolean => requests
 /** Nothing but a start: its append compares the suppression list and the provider's revision as well. */
 const isBareStart = ({ providers }: Loaded, { transitions, requests }: Decision): boolean =>
   providers !== undefined && transitions.length === 1 && transitions[0]?.transition.kind === 'SubmissionStarted' && requests.every((one) => one.kind === 'provider' && one.write === null);
+
+/** A claim whose submission starts with it: that makes its append compare all that the claim rests on. */
+const CLAIMS: ReadonlySet<Transition['kind']> = new Set([...RESTS_ON_ITSELF, 'AttemptUndelivered', 'FallbackClaimed', 'AttemptPlanned', 'AttemptQueued', 'SubmissionStarted']);
+const isWholeClaim = ({ providers }: Loaded, { transitions, requests }: Decision): boolean =>
+  providers !== undefined && transitions.every(({ transition: { kind } }) => CLAIMS.has(kind)) && transitions.some(({ transition: { kind } }) => kind === 'SubmissionStarted')
+  && requests.every((one) => one.kind === 'provider' && one.write === null);
 
 const loadedAfter = (loaded: Loaded, { state, requests }: Decision, { headHash, rows }: Append): Loaded | null =>
   (rows.destroyed.length > 0 || requests.some((one) => (one.kind === 'provider' && one.write !== null) || one.kind === 'suppress') ? null : { ...loaded, state, headHash });
@@ -61,8 +71,18 @@ interface How {
 
 /** Decides on what is loaded and appends it; null where another append came first. */
 export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command, how: How): Promise<Result | null> => {
+  if (engine.hands === noHands) return decideWith(engine, loaded, command, how);
+  const grasp = openGrasp(engine);
+  try {
+    return await decideWith(engine, loaded, command, { ...how, grasp });
+  } finally {
+    grasp.leave();
+  }
+};
+
+const decideWith = async (engine: Engine, loaded: Loaded, command: Command, how: How & { grasp?: Grasp }): Promise<Result | null> => {
   const bound = await engine.versions.bind(loaded.state.purpose, loaded.state.policyVersion);
-  const decision = decide(command, loaded.state, inputFor(engine, loaded, bound));
+  const decision = decide(command, loaded.state, inputFor(engine, loaded, bound, how.grasp));
   if (how.maySkip?.(decision) === true) return null;
   if (decision.transitions.length === 0) return { kind: 'unchanged', state: loaded.state };
   const append = toAppend(decision, { before: loaded.state, prevHash: loaded.headHash, provenance: how.provenance, senders: sendersFor(engine, bound.policy).senderPrints, policy: bound.policy, barring: loaded.suppressed });
@@ -76,6 +96,7 @@ export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command
   const after = loadedAfter(loaded, decision, append);
   if (after) engine.recent.keep(after);
   else engine.recent.forget(loaded.eventId);
+  how.grasp?.submit(decision, after);
   return { kind: 'appended', before: loaded.state, decision, after };
 };
 
@@ -113,7 +134,7 @@ export const decideAndAppend = async (engine: Engine, eventId: string, round: Ro
     const { known } = round;
     const bound = await engine.versions.bind(known.state.purpose, known.state.policyVersion);
     let skipped = false;
-    const maySkip = (decision: Decision): boolean => (skipped = decision.transitions.length === 0 || !(restsOnItself(decision) || isBareStart(known, decision)));
+    const maySkip = (decision: Decision): boolean => (skipped = decision.transitions.length === 0 || !(restsOnItself(decision) || isBareStart(known, decision) || isWholeClaim(known, decision)));
     const result = await tryDecide(engine, known, round.command(known, bound), { ...round, maySkip });
     if (result) return result;
     engine.recent.forget(eventId);

@@ -15,6 +15,8 @@ import type { Database } from '../ledger/database.ts';
 import type { LedgerPort } from '../ledger/ledger-port.ts';
 import { createPostgresLedger } from '../ledger/postgres-ledger.ts';
 import type { EnqueuedAttempt } from './hand-over.ts';
+import type { Hands } from './hands.ts';
+import { noHands } from './hands.ts';
 import { mintEventId } from './mint-event-id.ts';
 import { noRecent } from './recent.ts';
 import type { Recent } from './recent.ts';
@@ -40,6 +42,8 @@ export interface Engine {
   versions: VersionStore;
   /** What this process has just seen of notifications. */
   recent: Recent;
+  /** The workers of this process, where it has any at hand. */
+  hands: Hands;
   ring: KeyRing;
   /** Now, in milliseconds since the epoch; the database's clock in production, injected in tests. */
   now: () => number;
@@ -93,6 +97,8 @@ export interface EngineSettings {
   artifacts?: ArtifactStore;
   /** Nothing is kept where none is given. */
   recent?: Recent;
+  /** No one is at hand where none are given. */
+  hands?: Hands;
   /** The process's own where none are given. */
   metrics?: Metrics;
   /** Without them nothing costs anything. */
@@ -119,6 +125,7 @@ export const createEngine = (settings: EngineSettings): Engine => {
     mint: settings.mint ?? systemMint,
     artifacts: settings.artifacts ?? noArtifactStore,
     recent: settings.recent ?? noRecent,
+    hands: settings.hands ?? noHands,
     ledger,
     load: ledger.load,
     append: ledger.append,

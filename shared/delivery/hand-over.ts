@@ -1,5 +1,7 @@
 import type { Channel } from '../domain/words.ts';
 import type { OutboxRow } from '../ledger/claims.ts';
+import type { Hands } from './hands.ts';
+import { createHands } from './hands.ts';
 
 /** An attempt that was just enqueued by a committed append. */
 export type EnqueuedAttempt = Pick<OutboxRow, 'eventId' | 'attemptKey' | 'channel' | 'generation' | 'notBeforeAt'>;
@@ -16,6 +18,8 @@ export interface HandOver {
   inHand: () => string[];
   /** Whether the row's attempt was performed here, so that nothing is left to enqueue; told once for each row. */
   wasPerformed: (row: EnqueuedAttempt) => boolean;
+  /** For what is started together with its decision, and so was never enqueued. */
+  hands: Hands;
 }
 
 /** Ids only; more than this many waiting in one process had better be shared by means of the queue. */
@@ -59,5 +63,6 @@ export const createHandOver = (onGivenUp: () => void = () => undefined): HandOve
     },
     inHand: () => [...held.values()],
     wasPerformed: (row) => performed.delete(rowId(row)),
+    hands: createHands(),
   };
 };

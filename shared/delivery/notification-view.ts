@@ -1,6 +1,7 @@
 import type { AttemptState, NotificationState } from '../domain/state.ts';
 import { reasonBy } from '../domain/reasons.ts';
-import { publicStatus } from '../domain/status.ts';
+import { publicReason, publicStatus } from '../domain/status.ts';
+import type { PublicReason } from '../domain/status.ts';
 import { ownerName, resolveLocale } from '../content/template.ts';
 import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
@@ -30,6 +31,10 @@ const erasedView = ({ erased }: NotificationState): { erased_at?: string } => {
   return instants.length === 0 ? {} : { erased_at: new Date(Math.min(...instants)).toISOString() };
 };
 
+/** Why nothing was sent, where it was refused or every channel was barred; nothing for every other status. */
+export const reasonView = (why: PublicReason | null): { reason?: PublicReason['reason']; skipped?: PublicReason['skipped'] } =>
+  (why === null ? {} : { reason: why.reason, ...(why.skipped.length > 0 ? { skipped: why.skipped } : {}) });
+
 /** What of the immutable intent is public. */
 export type ViewedIntent = Pick<NotificationRecord, 'eventId' | 'purpose' | 'policyVersion' | 'locale' | 'requestedAt' | 'expiresAt'>;
 
@@ -38,7 +43,7 @@ export type ViewedIntent = Pick<NotificationRecord, 'eventId' | 'purpose' | 'pol
  * from that state, so that status and attempts always agree. `template` is that of the newest attempt, or of the first step.
  */
 export const stateView = (intent: ViewedIntent, { state, updatedAt }: { state: NotificationState; updatedAt: Date }, bound: BoundVersions) => ({
-  event_id: intent.eventId, status: publicStatus(state), ...(state.rejected === null ? {} : { reason: state.rejected }),
+  event_id: intent.eventId, status: publicStatus(state), ...reasonView(publicReason(state)),
   paused: Boolean(state.paused), closed: state.closed && { reason: state.closed.reason, at: iso(state.closed.at) },
   completed_at: state.closed && COMPLETING.has(state.closed.reason) ? iso(state.closed.at) : null,
   purpose: intent.purpose, policy: { purpose: intent.purpose, version: intent.policyVersion }, template: templateView(intent, state, bound),

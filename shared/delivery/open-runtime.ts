@@ -118,7 +118,7 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
     const relay: Relay = createRelay({ ledger, queue, now: clock.now, log, handOver });
     let moved: (state: NotificationState) => void = () => undefined;
     const engine = createEngine({
-      ...(together ? { recent: createRecent() } : {}), db, ledger, ring, carriers: carriersFor(config.transports), sender: config.sender, artifacts: createFileArtifactStore(config.artifactDir, ring), prices: config.prices, log, now: clock.now,
+      ...(together ? { recent: createRecent(), hands: handOver.hands } : {}), db, ledger, ring, carriers: carriersFor(config.transports), sender: config.sender, artifacts: createFileArtifactStore(config.artifactDir, ring), prices: config.prices, log, now: clock.now,
       onEnqueued: (attempts) => { if (!handOver.offer(attempts, clock.now())) relay.wake(); }, onMoved: (state) => moved(state), onAsked: (question) => desk.ask(question),
     });
     const desk = createOriginDesk({ engine, actor: service, client: config.precondition && createOriginClient({ ...config.precondition, now: clock.now }) });
@@ -132,6 +132,7 @@ export const openRuntime = async (config: EngineConfig, service: string, destina
         await relay.close();
         await queue.close();
         await db.close();
+        log.info({ event: EVENTS.stopped, pid: process.pid });
       },
     };
   } catch (error) {

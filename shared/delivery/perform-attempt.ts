@@ -14,6 +14,7 @@ import type { SubmitRequest, Transport } from '../transports/transport.ts';
 import { openArtifact } from './artifacts.ts';
 import { decideAndAppend } from './decide-and-append.ts';
 import type { Engine } from './engine.ts';
+import type { Started } from './hands.ts';
 import { sealRaw } from './observe.ts';
 import { renderFor } from './payload.ts';
 import { releaseWaiting } from './sweep.ts';
@@ -25,20 +26,12 @@ export interface PerformSettings {
   /** Most milliseconds between the commit of `SubmissionStarted` and the first byte of the call. */
   submitStartWithinMs: number;
   actor: string;
+  /** Lets a call wait for its turn; without it none waits. */
+  inTurn?: <Value>(call: () => Promise<Value>) => Promise<Value>;
 }
 
 /** What a worker's job came to: done, or to be run again at an instant. */
 export type Performed = 'done' | { retryAtMs: number };
-
-interface Started {
-  submission: number; message: RenderedMessage; fencedFrom: number;
-  /** When an answer must be there, by the ledger. */
-  outcomeDueAt: number;
-  /** When the notification was accepted, where this is its first submission of all. */
-  acceptedAt: number | null;
-  /** The notification as it is since the start; null where a load would bring more. */
-  known: Loaded | null;
-}
 
 /**
  * How often an attempt planned for another provider is left to a worker of that provider, while a deployment changes over; after
@@ -80,7 +73,7 @@ const start = async (engine: Engine, key: AttemptKey, eventId: string, settings:
     },
   });
   if (result.kind === 'not_found') return 'done';
-  const started = result.kind === 'appended' ? result.decision.transitions.find(({ transition }) => transition.kind === 'SubmissionStarted') : undefined;
+  const started = result.kind === 'appended' ? result.decision.transitions.find(({ transition }) => transition.kind === 'SubmissionStarted' && transition.details.attempt === key) : undefined;
   if (result.kind === 'appended' && started?.transition.kind === 'SubmissionStarted' && rendered.message) {
     const { submission, outcome_due_at: outcomeDueAt } = started.transition.details;
     const { attempts, requestedAt } = result.decision.state;
@@ -141,19 +134,28 @@ export const performAttempt = async (engine: Engine, key: AttemptKey, settings: 
   if (!parts) return 'done';
   const started = await start(engine, key, parts.eventId, settings);
   if (started === 'done' || 'retryAtMs' in started) return started;
+  await performStarted(engine, key, started, settings);
+  return 'done';
+};
+
+/**
+ * Makes a submission whose start is committed: calls the provider once, and appends what came of it, however long the database is away.
+ */
+export const performStarted = async (engine: Engine, key: AttemptKey, started: Started, settings: PerformSettings): Promise<void> => {
+  const eventId = parseAttemptKey(key)?.eventId ?? '';
   faultPoint('submission-started');
   const calledAt = engine.monotonic();
-  const result = await submit(engine, key, started, settings);
+  const call = (): Promise<SubmitResult> => submit(engine, key, started, settings);
+  const result = await (settings.inTurn ? settings.inTurn(call) : call());
   measure(engine, { result, calledAt, started }, settings.transport);
   faultPoint('answer-received');
-  const recorded = await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {
+  const recorded = await untilDatabaseIsBack(engine, () => decideAndAppend(engine, eventId, {
     provenance: { actor: settings.actor, requestId: `submit-${key}-${started.submission}` },
     known: started.known,
     command: () => ({ kind: 'record_submission', attempt: key, submission: started.submission, result }),
-    enrich: sealRaw(engine, parts.eventId, 'raw' in result ? result.raw : undefined),
+    enrich: sealRaw(engine, eventId, 'raw' in result ? result.raw : undefined),
   }));
   // What waited goes on at once; where this process dies first, the next sweep sets it free.
   if (recorded.kind === 'appended' && recorded.decision.requests.some((one) => one.kind === 'provider' && one.write?.state === 'closed')) await releaseWaiting(engine, settings.actor);
-  return 'done';
 };
 

@@ -5,7 +5,7 @@ import type { Engine } from './engine.ts';
 /** Everything that stands in the trail as an action. */
 export const AUDIT_ACTIONS: readonly string[] = [
   'login.ok', 'login.failed', 'logout.ok', 'logout.everywhere', 'operator.add', 'operator.set_role', 'operator.set_password', 'operator.disable', 'key.create', 'key.revoke',
-  'policy.activate', 'dead_letter.retry', 'dead_letter.discard', 'notification.close', 'notification.pause', 'notification.resume', 'suppression.add', 'suppression.remove', 'consent.withdraw', 'consent.restore',
+  'policy.activate', 'dead_letter.retry', 'dead_letter.discard', 'notification.close', 'notification.pause', 'notification.resume', 'notification.retry', 'suppression.add', 'suppression.remove', 'consent.withdraw', 'consent.restore',
   'reason.state', 'audit.read', 'audit.verify',
 ];
 

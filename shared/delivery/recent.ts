@@ -9,6 +9,8 @@ export interface Recent {
   /** Takes the place of what was known before. */
   keep: (loaded: Loaded) => void;
   forget: (eventId: EventId) => void;
+  /** What was last heard of the providers; undefined where nothing was. */
+  providers: () => ProviderStates | undefined;
 }
 
 /** A few kilobytes each: what is at work in a second or two. */
@@ -32,8 +34,9 @@ export const createRecent = (): Recent => {
       if (kept.size > MOST) kept.delete(kept.keys().next().value as EventId);
     },
     forget: (eventId) => { kept.delete(eventId); },
+    providers: () => providers,
   };
 };
 
 /** Where processes are many, what one of them knows is seldom what the other needs. */
-export const noRecent: Recent = { find: () => null, keep: () => undefined, forget: () => undefined };
+export const noRecent: Recent = { find: () => null, keep: () => undefined, forget: () => undefined, providers: () => undefined };

@@ -1,7 +1,7 @@
 import { CHECKPOINT_PURPOSE } from '../ledger/checkpoint.ts';
-import { monthOf } from '../ledger/partitions.ts';
 import { doneMonths, dropEmptyMonth, eraseRetainedTickets, lookAtGroup, markRetentionDone, nextRetentionStep, removeRetained, retentionGroups, summarizeEvents } from '../ledger/retention.ts';
 import type { RetentionGroup } from '../ledger/retention.ts';
+import { isDatabaseAway } from '../ledger/database.ts';
 import { headsDigest, signTombstone } from '../ledger/tombstone.ts';
 import { signingKeyOf } from '../security/signing-key.ts';
 import type { Engine } from './engine.ts';
@@ -19,7 +19,37 @@ export interface RetentionHooks {
   steps?: number;
   /** Before each step; what it throws ends the work there. */
   onStep?: (removed: number) => Promise<void> | void;
+  /** Told of a month, and of its purpose where one is at fault, that could not be done; the work goes on with the next. Without it the error ends the work. */
+  onFailure?: (failure: RetentionFailure) => void;
 }
+
+export interface RetentionFailure { month: string; /** Null where the partition of the month could not be dropped. */ purpose: string | null; error: unknown }
+
+/** What `onStep` threw: it is meant to end the work, and no failure of a month. */
+class Ended extends Error {
+  readonly reason: unknown;
+  constructor(reason: unknown) {
+    super('ended between two steps');
+    this.reason = reason;
+  }
+}
+
+/** Tells a failure that is one of this month alone. @throws every other: while the database is away nothing else would succeed either. */
+const tell = (failure: RetentionFailure, onFailure: RetentionHooks['onFailure']): void => {
+  if (onFailure === undefined || failure.error instanceof Ended || isDatabaseAway(failure.error)) throw failure.error;
+  onFailure(failure);
+};
+
+const LOCK_NOT_AVAILABLE = '55P03';
+/** Gives back the room of a month of which nothing is left; false where something is, or somebody is at work there: whoever is goes first, and the room is given back another day. */
+const dropUnlessBusy = async (db: RetentionEngine['db'], month: string): Promise<boolean> => {
+  try {
+    return await dropEmptyMonth(db, month);
+  } catch (error) {
+    if ((error as { code?: string }).code === LOCK_NOT_AVAILABLE) return false;
+    throw error;
+  }
+};
 
 const removeStep = async ({ db, ring, now }: RetentionEngine, group: RetentionGroup): Promise<number> => {
   const step = await nextRetentionStep(db, group, EACH_STEP);
@@ -44,33 +74,59 @@ export const findRetained = async ({ db, now }: RetentionEngine): Promise<Retent
   return findings;
 };
 
+/** Removes a group as far as `take` lets it. */
+const removeGroup = async (engine: RetentionEngine, group: RetentionGroup, { finding, take }: { finding: RetentionFinding; take: (removed: number) => Promise<boolean> }): Promise<void> => {
+  const { db, now } = engine;
+  if (finding.notifications > 0) await summarizeEvents(db);
+  while (finding.removed < finding.notifications && await take(finding.removed)) {
+    const removed = await removeStep(engine, group);
+    if (removed === 0) break;
+    finding.removed += removed;
+  }
+  if (finding.removed >= finding.notifications) await markRetentionDone(db, group, now());
+};
+
 /**
  * Removes what is past its retention, a month of a purpose at a time and in steps, each with its signed tombstone; a month in which anything of
  * the purpose is still open or younger waits as a whole. A partition of which nothing is left is dropped. Again, or by several, is harmless.
  */
-export const removePastRetention = async (engine: RetentionEngine, { steps = Number.POSITIVE_INFINITY, onStep = () => undefined }: RetentionHooks = {}): Promise<RetentionFinding[]> => {
+export const removePastRetention = async (engine: RetentionEngine, { steps = Number.POSITIVE_INFINITY, onStep = () => undefined, onFailure }: RetentionHooks = {}): Promise<RetentionFinding[]> => {
   const { db, now } = engine;
   const findings: RetentionFinding[] = [];
   let taken = 0;
-  for (const group of await retentionGroups(db, now())) {
-    if (taken >= steps) break;
-    const { notifications, held } = await lookAtGroup(db, group, now());
-    const finding = { month: group.month, purpose: group.purpose, notifications, held, removed: 0, dropped: false };
-    if (notifications > 0) findings.push(finding);
-    if (notifications > 0 && held === 0) await summarizeEvents(db);
-    while (held === 0 && finding.removed < notifications && taken < steps) {
-      await onStep(finding.removed);
-      const removed = await removeStep(engine, group);
-      taken += 1;
-      if (removed === 0) break;
-      finding.removed += removed;
+  const take = async (removed: number): Promise<boolean> => {
+    if (taken >= steps) return false;
+    taken += 1;
+    try {
+      await onStep(removed);
+    } catch (reason) {
+      throw new Ended(reason);
     }
-    if (held === 0 && finding.removed >= notifications) await markRetentionDone(db, group, now());
-  }
-  for (const month of await doneMonths(db)) {
-    // Whoever is at work there goes first: the room is given back another day.
-    const dropped = await dropEmptyMonth(db, month).catch(() => false);
-    for (const finding of findings) if (finding.month === month) finding.dropped = dropped;
+    return true;
+  };
+  try {
+    for (const group of await retentionGroups(db, now())) {
+      if (taken >= steps) break;
+      const { month, purpose } = group;
+      try {
+        const { notifications, held } = await lookAtGroup(db, group, now());
+        const finding = { month, purpose, notifications, held, removed: 0, dropped: false };
+        if (notifications > 0) findings.push(finding);
+        if (held === 0) await removeGroup(engine, group, { finding, take });
+      } catch (error) {
+        tell({ month, purpose, error }, onFailure);
+      }
+    }
+    for (const month of await doneMonths(db)) {
+      try {
+        const dropped = await dropUnlessBusy(db, month);
+        for (const finding of findings) if (finding.month === month) finding.dropped = dropped;
+      } catch (error) {
+        tell({ month, purpose: null, error }, onFailure);
+      }
+    }
+  } catch (error) {
+    throw error instanceof Ended ? error.reason : error;
   }
   return findings;
 };
@@ -78,11 +134,6 @@ export const removePastRetention = async (engine: RetentionEngine, { steps = Num
 /** Erases what players wrote once its own retention is over, wherever the month as a whole is not removed yet; returns how many. */
 export const eraseTicketsPastRetention = async ({ db, now }: RetentionEngine): Promise<number> => {
   let erased = 0;
-  const before = monthOf(now(), 1).fromId;
-  for (let after: string | null = ''; after !== null;) {
-    const page: { erased: number; last: string | null } = await eraseRetainedTickets(db, { after, before, limit: TICKETS_EACH }, now());
-    erased += page.erased;
-    after = page.last;
-  }
+  for (let some = TICKETS_EACH; some === TICKETS_EACH; erased += some) some = await eraseRetainedTickets(db, now(), TICKETS_EACH);
   return erased;
 };

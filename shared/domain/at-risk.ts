@@ -1,10 +1,10 @@
 import type { AttemptKey, Instant } from './words.ts';
 import type { AlertTerms, Policy } from './policy.ts';
 import type { AttemptState, NotificationState } from './state.ts';
-import { awaitsOperator, currentAttempt, isUnsubmitted } from './state.ts';
+import { awaitsOperator, currentAttempt, isUnsubmitted, withoutShadows } from './state.ts';
 import { awaitsDeadline, evidenceClass } from './escalation.ts';
 import { claimBlockedUntil } from './precondition.ts';
-import { nextDecideAt } from './lifecycle.ts';
+import { isOver, nextDecideAt } from './lifecycle.ts';
 import { stepOf } from './clocks.ts';
 
 /**
@@ -31,18 +31,21 @@ export const alertTerms = ({ alerts = {}, expiresAfterMs, urgency }: Policy): Re
   stalledForMs: alerts.stalledForMs ?? (urgency === 'urgent' ? 30 : 300) * SECOND,
 });
 
+/** Nothing more comes of it by itself; where shadows are left out, also while one of them is still to end. */
+const hasEnded = (state: NotificationState): boolean => state.settledAt !== null || isOver(state);
+
 const NEVER: Instant = Number.NEGATIVE_INFINITY;
 const ALWAYS: Instant = Number.POSITIVE_INFINITY;
 
 /** Nobody is known to be reached, and somebody may still be: by itself, or by an operator's retry. */
 const isUnresolved = (state: NotificationState): boolean =>
   state.version > 0 && !state.rejected && !state.closed && !state.expired && !state.attempts.some((attempt) => attempt.state === 'delivered')
-  && (state.settledAt === null || state.attempts.some(awaitsOperator));
+  && (!hasEnded(state) || state.attempts.some(awaitsOperator));
 
 /** The provider's acceptance is all that is waited for: its policy starts no other channel on it. */
 const isFirm = (policy: Policy, state: NotificationState, attempt: AttemptState): boolean =>
   attempt.evidence?.outcome === 'accepted'
-  && (state.strategy === 'all' || attempt.step === policy.steps.length - 1 || !stepOf(policy, attempt.step).escalateWhen.includes('accepted'));
+  && (state.strategy === 'all' || !policy.steps.some(({ shadow }, index) => index > attempt.step && !shadow) || !stepOf(policy, attempt.step).escalateWhen.includes('accepted'));
 
 /** Until when an attempt counts as one that can still reach its recipient. One whose outcome is unknown never does. */
 const usableUntil = (policy: Policy, state: NotificationState, attempt: AttemptState): Instant => {
@@ -101,7 +104,7 @@ const ofAttempt = (policy: Policy, state: NotificationState) => (attempt: Attemp
 
 /** What is due and was not taken up: a decision, or a status read. */
 const stalled = (policy: Policy, state: NotificationState): Risk[] => {
-  if (state.settledAt !== null) return [];
+  if (hasEnded(state)) return [];
   const { stalledForMs } = alertTerms(policy);
   const due = [{ at: nextDecideAt(state), attempt: null as AttemptKey | null }, ...state.attempts.map(({ nextPollAt, key }) => ({ at: nextPollAt, attempt: key }))]
     .filter((one): one is { at: Instant; attempt: AttemptKey | null } => one.at !== null);
@@ -109,15 +112,18 @@ const stalled = (policy: Policy, state: NotificationState): Risk[] => {
   return first === null ? [] : [{ kind: 'stalled', since: first.at + stalledForMs, until: null, attempt: first.attempt }];
 };
 
-/** All that is found of a notification as it stands, now or later; only what is overdue is not among it. */
-export const risksOf = (policy: Policy, state: NotificationState): Risk[] => [...endangered(policy, state), ...state.attempts.flatMap(ofAttempt(policy, state))].filter(({ since, until }) => until === null || since < until);
+/** All that is found of a notification as it stands, now or later; only what is overdue is not among it. What runs in shadow alarms nobody. */
+export const risksOf = (policy: Policy, whole: NotificationState): Risk[] => {
+  const state = withoutShadows(whole);
+  return [...endangered(policy, state), ...state.attempts.flatMap(ofAttempt(policy, state))].filter(({ since, until }) => until === null || since < until);
+};
 
 /**
  * What is to be known of a notification at `now`, the oldest first. Pure: the thresholds are the policy's (`alerts`), and a finding
  * follows from the state alone and the clock.
  */
 export const atRisk = (policy: Policy, state: NotificationState, now: Instant): Risk[] =>
-  [...risksOf(policy, state), ...stalled(policy, state)].filter(({ since, until }) => since <= now && (until === null || now < until)).sort((one, other) => one.since - other.since);
+  [...risksOf(policy, state), ...stalled(policy, withoutShadows(state))].filter(({ since, until }) => since <= now && (until === null || now < until)).sort((one, other) => one.since - other.since);
 
 /**
  * When a notification as it stands is to be looked at for the first time, after `after`; null where nothing is found while it stands so, or where a decision

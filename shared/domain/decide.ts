@@ -19,6 +19,7 @@ import type { PreconditionAnswer } from './precondition.ts';
 import { isStillNeeded, recordPrecondition } from './precondition.ts';
 import type { PreconditionFault } from './reasons.ts';
 import { giveBackProbes } from './provider-trouble.ts';
+import { takeUp } from './take-up.ts';
 
 export type Command =
   | { kind: 'accept'; intent: Intent }
@@ -52,6 +53,7 @@ const begin = (work: Work, key: AttemptKey): void => {
 };
 
 const finish = (work: Work): Decision => {
+  takeUp(work);
   giveBackProbes(work);
   return work.finish();
 };

@@ -1,6 +1,6 @@
 import type { AttemptKey, Channel, Instant, PayloadPart } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
-import { currentAttempt, hasFailed, isLive, isReconciling, isUnsubmitted, mayBeSent } from './state.ts';
+import { currentAttempt, hasFailed, isLive, isOnlyShadow, isReconciling, isUnsubmitted, mayBeSent, withoutShadows } from './state.ts';
 import type { Policy } from './policy.ts';
 import { DEFAULT_PAYLOAD_TERMS } from './policy.ts';
 import type { Transition } from './transitions.ts';
@@ -125,7 +125,8 @@ const canExpire = (state: NotificationState): boolean =>
 
 const expire = (work: Work): void => {
   if (work.input.now < work.state.expiresAt || !canExpire(work.state)) return;
-  work.emit({ kind: 'NotificationExpired', details: { reason: 'expired' } });
+  // A shadow that no worker took up ends by itself: the rest stands as it would without it.
+  if (isOnlyShadow(work.state) || canExpire(withoutShadows(work.state))) work.emit({ kind: 'NotificationExpired', details: { reason: 'expired' } });
   takeBackQueued(work, 'expired');
 };
 
@@ -158,7 +159,7 @@ const endGrace = (work: Work): void => {
 };
 
 /** Nothing is live, and no later step can be claimed any more. */
-const isOver = (state: NotificationState): boolean => {
+export const isOver = (state: NotificationState): boolean => {
   if (state.attempts.some(isLive)) return false;
   if (!state.steps.some((step) => step.phase === 'waiting')) return true;
   const attempt = currentAttempt(state);

@@ -1,6 +1,6 @@
 import type { Instant } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
-import { isUnsubmitted } from './state.ts';
+import { isUnsubmitted, withoutShadows } from './state.ts';
 import type { RiskKind } from './at-risk.ts';
 import { retryRefusal } from './retry.ts';
 
@@ -20,7 +20,8 @@ export type NextAction = keyof typeof NEXT_ACTIONS;
 const canRetry = (state: NotificationState, now: Instant) => ({ key }: AttemptState): boolean => retryRefusal(state, key, now, {}) === null;
 
 /** The one thing to do next about a finding, as the notification stands. */
-export const nextAction = (state: NotificationState, kind: RiskKind, now: Instant): NextAction => {
+export const nextAction = (whole: NotificationState, kind: RiskKind, now: Instant): NextAction => {
+  const state = withoutShadows(whole);
   if (kind === 'delivered_after_close') return 'nothing';
   if (kind === 'stalled') return 'restore_engine';
   if (state.paused) return 'resume';
@@ -30,10 +31,11 @@ export const nextAction = (state: NotificationState, kind: RiskKind, now: Instan
   return state.attempts.some(({ state: name }) => name === 'submitted_unknown') ? 'hold_unknown' : 'reach_otherwise';
 };
 
-/** Each channel's newest attempt, or what became of its step: codes alone. */
+/** Each channel's newest attempt, or what became of its step: codes alone. What runs in shadow says so. */
 export const channelStates = (state: NotificationState): string[] => state.steps.map(({ channel, phase, reason }, step) => {
   const attempt = state.attempts.findLast((one) => one.step === step);
   if (!attempt) return `${channel}: ${phase}${reason === null ? '' : ` (${reason})`}`;
+  if (attempt.shadow && attempt.state !== 'shadowed') return `${channel} ${attempt.sequence}: ${attempt.state} (shadow)`;
   const why = attempt.reason ?? attempt.unknownSubmissions.at(-1)?.reason ?? null;
   return `${channel} ${attempt.sequence}: ${attempt.state}${why === null ? '' : ` (${why})`}`;
 });

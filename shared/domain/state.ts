@@ -144,6 +144,14 @@ const FAILED: ReadonlySet<AttemptStateName> = new Set(['rejected', 'undelivered'
 
 /** Planned or queued: nothing is at the provider, and nothing is on its way there. */
 export const isUnsubmitted = (attempt: AttemptState): boolean => NEVER_SUBMITTED.has(attempt.state);
+/**
+ * The same without what runs in shadow: nothing follows from that, so whatever alarms or counts looks at the rest alone. Steps keep their numbers, and
+ * one in shadow never waits.
+ */
+export const withoutShadows = (state: NotificationState): NotificationState =>
+  (state.attempts.some((attempt) => attempt.shadow) ? { ...state, attempts: state.attempts.filter((attempt) => !attempt.shadow) } : state);
+/** Nothing of it is more than a shadow. */
+export const isOnlyShadow = (state: NotificationState): boolean => state.steps.length > 0 && state.steps.every((step) => step.shadow);
 /** Ended in a definite failure. */
 export const hasFailed = (attempt: AttemptState): boolean => FAILED.has(attempt.state);
 /** A submission of it may have been processed, and nobody can tell: it must not be called unsubmitted, cancelled or failed. */

@@ -1,7 +1,8 @@
-import type { PublicStatus } from './words.ts';
+import type { ReasonCode } from './reasons.ts';
+import type { Channel, PublicStatus } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { wasPassedOver } from './eligibility.ts';
-import { currentAttempt, hasFailed, isUnsubmitted, mayBeSent } from './state.ts';
+import { currentAttempt, hasFailed, isOnlyShadow, isUnsubmitted, mayBeSent } from './state.ts';
 
 /** An attempt through which something user-facing may still come to pass, or from which an answer is still awaited. */
 const isOpen = (attempt: AttemptState): boolean => {
@@ -20,10 +21,7 @@ const mayStillClaim = (state: NotificationState): boolean => {
     && (attempt === null || (!attempt.corrected && (hasFailed(attempt) || !attempt.deadlinePassed)));
 };
 
-/** What runs in shadow counts only where nothing else does. */
-const isOnlyShadow = (state: NotificationState): boolean => state.steps.length > 0 && state.steps.every((step) => step.shadow);
-
-/** The public status of a notification: a pure function of its state, first match wins. Source: the design's table. */
+/** The public status of a notification: a pure function of its state, first match wins; what runs in shadow counts only where nothing else does. Source: the design's table. */
 export const publicStatus = (state: NotificationState): PublicStatus => {
   const onlyShadow = isOnlyShadow(state);
   const attempts = state.attempts.filter((attempt) => onlyShadow || !attempt.shadow);
@@ -40,4 +38,25 @@ export const publicStatus = (state: NotificationState): PublicStatus => {
   if (state.expired || has('expired')) return 'expired';
   if (state.steps.length > 0 && state.steps.every((step, index) => wasPassedOver(state, index) || (step.shadow && !onlyShadow))) return 'suppressed';
   return onlyShadow ? 'shadowed' : 'undelivered';
+};
+
+/** A channel that was passed over, and why. */
+export interface PassedOver { channel: Channel; reason: ReasonCode }
+
+/** What a refusal comes down to. `skipped` says it of each channel; empty where it was refused as a whole. */
+export interface PublicReason { reason: ReasonCode; skipped: PassedOver[] }
+
+/**
+ * Why a notification was refused, or nothing of it was sent because every channel was barred: the reason of its channels, and where they
+ * differ that of the last, after which none was left. Null for every other status, whose reasons are those of its attempts.
+ */
+export const publicReason = (state: NotificationState): PublicReason | null => {
+  if (state.rejected) return { reason: state.rejected, skipped: [] };
+  if (publicStatus(state) !== 'suppressed') return null;
+  const skipped = state.steps.flatMap(({ channel, reason: own }, index) => {
+    const reason = wasPassedOver(state, index) ? own ?? state.attempts.findLast((attempt) => attempt.step === index)?.reason : null;
+    return reason ? [{ channel, reason }] : [];
+  });
+  const last = skipped.at(-1);
+  return last ? { reason: last.reason, skipped } : null;
 };

@@ -31,6 +31,8 @@ export interface DecisionInput {
   offsetAt?: OffsetAt;
   /** What is known of the providers' accounts. Without it they all count as working, and nothing rests on it. */
   providers?: ProviderStates;
+  /** Whether a worker of this very process takes an attempt that this decision queues. Where one does, its submission starts in the same append. */
+  takes?: (attempt: AttemptState) => boolean;
   /** Renders the message of a step for an attempt planned at `now`; deterministic, called at most once per planned attempt. */
   render: (planned: { step: PolicyStep; attemptKey: AttemptKey; plannedAt: Instant }) => RenderOutcome;
 }
@@ -58,6 +60,8 @@ export interface Decision {
   requests: Request[];
   /** The state with the transitions folded in. */
   state: NotificationState;
+  /** The state after each of them, the last one being `state`: whoever writes them down need not fold them again. */
+  states?: readonly NotificationState[];
 }
 
 /** A decision in the making: each emitted transition is folded at once, so that the next rule sees it. */
@@ -66,6 +70,8 @@ export interface Work {
   readonly state: NotificationState;
   emit: (transition: Transition) => void;
   request: (request: Request) => void;
+  /** Takes back what this decision wanted enqueued of an attempt. */
+  dropEnqueue: (key: AttemptKey) => void;
   attempt: (key: AttemptKey) => AttemptState;
   stepFor: (attempt: AttemptState) => PolicyStep;
   /** A provider as it is known, with what this decision has written of it. */
@@ -80,7 +86,8 @@ export interface Work {
 export const openWork = (input: DecisionInput, start: NotificationState): Work => {
   let state = start;
   const transitions: Stamped[] = [];
-  const requests: Request[] = [];
+  const states: NotificationState[] = [];
+  let requests: Request[] = [];
   const written = new Map<ProviderName, ProviderState | null>();
   const known = (name: ProviderName): ProviderState => input.providers?.[name] ?? NEVER_OPENED;
   const providerRequests = (): Request[] => [...written].map(([provider, write]) => ({ kind: 'provider', provider, expected: known(provider).revision, write }));
@@ -91,8 +98,10 @@ export const openWork = (input: DecisionInput, start: NotificationState): Work =
       const stamped = { at: input.now, transition };
       state = evolve(state, stamped);
       transitions.push(stamped);
+      states.push(state);
     },
     request: (request) => { requests.push(request); },
+    dropEnqueue: (key) => { requests = requests.filter((one) => one.kind !== 'enqueue' || one.attempt !== key); },
     attempt: (key) => {
       const found = findAttempt(state, key);
       if (!found) throw new Error(`no attempt ${key}`);
@@ -102,6 +111,6 @@ export const openWork = (input: DecisionInput, start: NotificationState): Work =
     provider: (name) => written.get(name) ?? known(name),
     setProvider: (name, next) => { written.set(name, { ...next, revision: known(name).revision + 1 }); },
     restOnProvider: (name) => { if (input.providers && !written.has(name)) written.set(name, null); },
-    finish: () => ({ transitions, requests: [...requests, ...providerRequests()], state }),
+    finish: () => ({ transitions, requests: [...requests, ...providerRequests()], state, states }),
   };
 };

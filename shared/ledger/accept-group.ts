@@ -61,17 +61,17 @@ const NEW = `event_id text, tenant text, idempotency_key text, request_fingerpri
 
 const PRINTS = { tenant: 'n.tenant', purpose: 'n.purpose', sms: 'n.sms_print', email: 'n.email_print', throttles: 'n.throttles' };
 
-const ACCEPT: Statement = {
-  name: 'tocsin_accept_v7',
+const accepting = (name: string, { before = '', only = '' }: { before?: string; only?: string } = {}): Statement => ({
+  name,
   fixedPlan: true,
   text: `
-WITH won AS (
+WITH ${before}won AS (
   INSERT INTO notification (event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,
     classification, requested_at, expires_at, retention_until, recipient_commitment, consent_references, artifact_references, request_id, intent, intent_hash)
   SELECT event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,
     classification, requested_at, expires_at, retention_until, recipient_commitment, consent_references, artifact_references, request_id, intent, intent_hash
     FROM jsonb_to_recordset($1::jsonb->'notifications') AS n(${NEW})
-   WHERE ${suppressedOf(PRINTS)} <@ n.presumed AND (n.throttles IS NULL OR ${throttledOf(PRINTS)} <@ n.presumed) ORDER BY tenant, idempotency_key
+   WHERE ${suppressedOf(PRINTS)} <@ n.presumed AND (n.throttles IS NULL OR ${throttledOf(PRINTS)} <@ n.presumed)${only} ORDER BY tenant, idempotency_key
   ON CONFLICT (tenant, idempotency_key) DO NOTHING
   RETURNING event_id),
 states AS (
@@ -93,7 +93,18 @@ links AS (
     FROM jsonb_to_recordset($1::jsonb->'links') AS l(token_hash bytea, event_id text, artifact_id text, channel text, expires_at timestamptz) JOIN won USING (event_id)),
 ${INSERT_ROWS}
 SELECT event_id FROM won`,
-};
+});
+const ACCEPT = accepting('tocsin_accept_v7');
+// Where some are started at once: those only as an append would start them, with nothing known that bars them, and with their provider as it was known.
+const ACCEPT_STARTED = accepting('tocsin_accept_started_v1', {
+  before: `barred AS MATERIALIZED (SELECT event_id FROM tocsin_barred_acceptances($1::jsonb->'starts') AS event_id),
+`,
+  only: `
+     AND NOT EXISTS (SELECT FROM barred b WHERE b.event_id = n.event_id)
+     AND NOT EXISTS (
+       SELECT FROM jsonb_to_recordset($1::jsonb->'providers') AS p(${COLUMNS.providers}) LEFT JOIN provider_state ps ON ps.provider = p.provider
+        WHERE p.event_id = n.event_id AND coalesce(ps.revision, 0) <> p.expected)`,
+});
 
 const EXISTING: Statement = {
   name: 'tocsin_find_by_key_v1',
@@ -138,14 +149,21 @@ const ticketRows = ({ append, ticket, requestedAt, retentionUntil }: NewNotifica
   key_id: ticket.keyId, box: toHexBytes(ticket.box),
 }]);
 
+/** The destination of a start stands in no row yet. */
+const startRows = ({ append, tenant, recipient }: NewNotification) => append.rows.starts.map((start) => {
+  const print = start['channel'] === 'sms' ? recipient.smsPrint : recipient.emailPrint;
+  return { ...start, tenant, print: print && toHexBytes(print) };
+});
+
 const linkRows = ({ append, reportLinks = [] }: NewNotification) => reportLinks.map(({ tokenHash, channel, artifactId, expiresAt }) => ({
   token_hash: toHexBytes(tokenHash), event_id: append.eventId, artifact_id: artifactId, channel, expires_at: toTimestamp(expiresAt),
 }));
 
 const acceptGroup = async (db: Database, group: NewNotification[]): Promise<Accepted[]> => {
   const gathered = gather(group.map((one) => one.append));
-  const won = await db.query<{ event_id: string }>(ACCEPT, [JSON.stringify({
-    ...gathered,
+  const starts = group.flatMap(startRows);
+  const won = await db.query<{ event_id: string }>(starts.length === 0 ? ACCEPT : ACCEPT_STARTED, [JSON.stringify({
+    ...gathered, starts,
     payloads: group.flatMap(partRows),
     notifications: group.map(notificationRow), recipients: group.map(recipientRow), tickets: group.flatMap(ticketRows), links: group.flatMap(linkRows),
   }), idsOf(group.map((one) => one.append))]);

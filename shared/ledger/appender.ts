@@ -32,6 +32,8 @@ export const createAppender = (db: Database, metrics: Metrics): Appender => {
     },
     keyOf: (append) => append.eventId,
     maxGroup: 100,
+    // While one group waits for its flush to disk the next one is worked on.
+    lanes: 2,
     paceMs: PACE_MS,
     retryAlone: (error) => !isDatabaseAway(error),
   });

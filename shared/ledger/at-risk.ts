@@ -2,6 +2,8 @@ import { LATE_DELIVERY_SHOWN_MS, LEAST_STALLED_MS } from '../domain/at-risk.ts';
 import type { NotificationState } from '../domain/state.ts';
 import type { Database, Statement } from './database.ts';
 import { toTimestamp } from './instants.ts';
+import type { StoredState } from './stored-state.ts';
+import { unpackState } from './stored-state.ts';
 
 /** A notification that is to be looked at; whether anything is found of it the domain says, by its policy. */
 export interface Suspect {
@@ -21,7 +23,7 @@ export interface SuspectRange {
 
 interface Row {
   event_id: string; purpose: string; policy_version: number; region: string; urgency: string; requested_at: Date; expires_at: Date; request_id: string;
-  reference_print: Buffer | null; state: NotificationState; risk_at: Date | null; full: boolean;
+  reference_print: Buffer | null; state: StoredState; risk_at: Date | null; full: boolean;
 }
 
 // Ranges of four indexes, the oldest of each first. What goes its usual way stands in none of them; the polls are those of each provider.
@@ -49,7 +51,7 @@ SELECT f.event_id, n.*, s.state, s.risk_at, r.reference_print,
 
 const toSuspect = (row: Row): Suspect => ({
   eventId: row.event_id, purpose: row.purpose, policyVersion: row.policy_version, region: row.region, urgency: row.urgency, requestedAt: row.requested_at.getTime(),
-  expiresAt: row.expires_at.getTime(), requestId: row.request_id, referencePrint: row.reference_print, state: row.state, riskAt: row.risk_at?.getTime() ?? null,
+  expiresAt: row.expires_at.getTime(), requestId: row.request_id, referencePrint: row.reference_print, state: unpackState(row.state), riskAt: row.risk_at?.getTime() ?? null,
 });
 
 /** Notifications to be looked at, by one statement and so of one instant. `full`: there may be more than the limit lets through. */

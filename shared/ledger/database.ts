@@ -30,12 +30,12 @@ export interface Database {
 }
 
 /**
- * Opens the connections of a process, half of them for statements with a fixed plan, half for Prisma and all others, whose plans are made anew:
+ * Opens the connections of a process, two thirds of them for statements with a fixed plan, the others for Prisma and all else, whose plans are made anew:
  * one made on an empty table must not outlive it. Connects lazily; `close` ends them.
  */
 export const openDatabase = (settings: DatabaseSettings): Database => {
   const poolSize = settings.poolSize ?? 6;
-  const forFixedPlans = Math.max(1, Math.floor(poolSize / 2));
+  const forFixedPlans = Math.max(1, Math.floor((poolSize * 2) / 3));
   const pool = openPool(settings, Math.max(1, poolSize - forFixedPlans), '-c plan_cache_mode=force_custom_plan');
   // A sequential scan of a table that was empty when it was planned would last as long as the connection.
   const fixed = openPool(settings, forFixedPlans, '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off');

@@ -15,7 +15,7 @@ export interface GroupSettings<Item, Result> {
 }
 
 /** Appends and acceptances of a process begin no closer to each other than this: one statement costs as much as several rows of another. */
-export const PACE_MS = 5;
+export const PACE_MS = 10;
 
 /**
  * Groups what is asked for at the same time into one call: the next group leaves as soon as a lane is free and its pace permits, so that

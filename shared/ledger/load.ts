@@ -6,6 +6,8 @@ import { PROVIDERS_COLUMN, toProviderStates } from './provider-rows.ts';
 import { groupCalls } from './group-commit.ts';
 import { isDatabaseAway } from './database.ts';
 import type { SealedBox } from './rows.ts';
+import type { StoredState } from './stored-state.ts';
+import { unpackState } from './stored-state.ts';
 
 /** A notification as a decision needs it. The boxes are null once destroyed. */
 export interface Loaded {
@@ -30,7 +32,7 @@ export interface Loaded {
 }
 
 interface Row {
-  event_id: string; state: NotificationState; head_hash: Buffer; locale: string; requested_at: Date; region: string;
+  event_id: string; state: StoredState; head_hash: Buffer; locale: string; requested_at: Date; region: string;
   recipient_key: string | null; recipient_box: Buffer | null; variables_key: string | null; variables_box: Buffer | null;
   suppressed: string[];
   secrets_key: string | null; secrets_box: Buffer | null;
@@ -66,7 +68,7 @@ const LOAD: Statement = {
 const boxOf = (keyId: string | null, box: Buffer | null): SealedBox | null => (keyId === null || box === null ? null : { keyId, box });
 
 export const toLoaded = (row: Row): Loaded => ({
-  eventId: row.event_id, state: row.state, headHash: row.head_hash, locale: row.locale, requestedAt: row.requested_at.getTime(), region: row.region,
+  eventId: row.event_id, state: unpackState(row.state), headHash: row.head_hash, locale: row.locale, requestedAt: row.requested_at.getTime(), region: row.region,
   recipient: boxOf(row.recipient_key, row.recipient_box), variables: boxOf(row.variables_key, row.variables_box),
   suppressed: row.suppressed,
   secrets: boxOf(row.secrets_key, row.secrets_box),

@@ -1,6 +1,7 @@
 import type { Database } from './database.ts';
 import type { SealedBox } from './rows.ts';
-import type { NotificationState } from '../domain/state.ts';
+import type { StoredState } from './stored-state.ts';
+import { unpackState } from './stored-state.ts';
 
 /** Attempts of an event by their keys, which begin with its id and a dot: a range of the primary key. By the event's own column it would be all attempts. */
 const keysOf = (eventId: string) => ({ attemptKey: { gt: `${eventId}.`, lt: `${eventId}/` } });
@@ -12,7 +13,7 @@ export const readNotification = async (db: Database, where: { eventId: string; t
     include: { current: true, attempts: { where: keysOf(where.eventId), orderBy: [{ plannedAt: 'asc' }, { step: 'asc' }] } },
   });
   if (!row || !row.current || (where.tenant !== undefined && row.tenant !== where.tenant)) return null;
-  return { ...row, current: { ...row.current, state: row.current.state as unknown as NotificationState } };
+  return { ...row, current: { ...row.current, state: unpackState(row.current.state as unknown as StoredState) } };
 };
 export type NotificationRecord = NonNullable<Awaited<ReturnType<typeof readNotification>>>;
 

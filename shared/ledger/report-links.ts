@@ -16,6 +16,20 @@ export const noteReportAccess = async (db: Database, visit: ReportVisit, action:
   await db.query(NOTE, [toHexBytes(visit.tokenHash), action, toTimestamp(visit.at), visit.requestId, toHexBytes(visit.client)]);
 };
 
+/** What a visit that is refused before it is looked at came to: too many came in a minute, or it could not be read. */
+export type RefusedVisit = 'limited' | 'malformed';
+
+const NOTE_REFUSED: Statement = {
+  name: 'tocsin_note_refused_report_visit_v1',
+  text: `INSERT INTO report_access (link_id, action, result, at, request_id, client)
+         SELECT link_id, $2, $3, $4::timestamptz, $5, $6::bytea FROM report_link WHERE token_hash = $1::bytea`,
+};
+
+/** Records a visit that was refused unlooked at; of a link that does not exist nothing, so that whoever makes links up fills no table. */
+export const noteRefusedVisit = async (db: Database, visit: ReportVisit, { action, result }: { action: 'page' | 'code' | 'open'; result: RefusedVisit }): Promise<void> => {
+  await db.query(NOTE_REFUSED, [toHexBytes(visit.tokenHash), action, result, toTimestamp(visit.at), visit.requestId, toHexBytes(visit.client)]);
+};
+
 /** How often a link may be tried. */
 export interface ReportBounds { /** Wrong tries of one code. */ triesPerCode: number; /** Wrong tries of a link, ever. */ triesEver: number; codesEver: number }
 

@@ -103,14 +103,11 @@ export const dropEmptyMonth = async (db: Pick<Database, 'query'>, month: string)
   (await db.query<{ dropped: boolean }>(DROP, [month.replace('-', '_')]))[0]?.dropped === true;
 
 const TICKETS: Statement = {
-  name: 'tocsin_tickets_past_retention_v1',
-  text: `WITH page AS (SELECT t.event_id, t.retention_until, t.box IS NOT NULL AS kept FROM ticket t WHERE t.event_id > $1 AND t.event_id < $2 ORDER BY t.event_id LIMIT $3),
-gone AS (UPDATE ticket t SET key_id = NULL, box = NULL, erased_at = $4::timestamptz FROM page p WHERE t.event_id = p.event_id AND p.kept AND t.box IS NOT NULL AND p.retention_until <= $4::timestamptz RETURNING 1)
-SELECT (SELECT count(*)::int FROM gone) AS erased, count(*)::int AS looked, max(event_id) AS last FROM page`,
+  name: 'tocsin_tickets_past_retention_v2',
+  text: `WITH past AS (SELECT event_id FROM ticket WHERE box IS NOT NULL AND retention_until <= $1::timestamptz ORDER BY retention_until LIMIT $2 FOR UPDATE SKIP LOCKED)
+UPDATE ticket t SET key_id = NULL, box = NULL, erased_at = $1::timestamptz FROM past p WHERE t.event_id = p.event_id RETURNING 1 AS erased`,
 };
 
-/** Erases the tickets of a page of event ids that are past their retention. `last` is where the next page begins; null at the end. */
-export const eraseRetainedTickets = async (db: Pick<Database, 'query'>, page: { after: string; before: string; limit: number }, now: number): Promise<{ erased: number; last: string | null }> => {
-  const [row] = await db.query<{ erased: number; looked: number; last: string | null }>(TICKETS, [page.after, page.before, page.limit, toTimestamp(now)]);
-  return { erased: row?.erased ?? 0, last: row && row.looked === page.limit ? row.last : null };
-};
+/** Erases up to `limit` tickets that are past their retention, the longest past it first, by an index of what is still kept; returns how many. */
+export const eraseRetainedTickets = async (db: Pick<Database, 'query'>, now: number, limit: number): Promise<number> =>
+  (await db.query<{ erased: number }>(TICKETS, [toTimestamp(now), limit])).length;

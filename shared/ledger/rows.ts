@@ -13,6 +13,7 @@ import { findAttempt } from '../domain/state.ts';
 import type { Decision, Request } from '../domain/work.ts';
 import { canonicalText } from '../security/canonical.ts';
 import { chainHash } from '../security/chain-hash.ts';
+import { packState } from './stored-state.ts';
 import { toHexBytes, toTimestamp, toTimestampOrNull } from './instants.ts';
 
 /** Who decides, for which request. Codes and ids only. */
@@ -68,13 +69,13 @@ interface Chain {
   barring?: readonly string[];
 }
 
-const entryRows = (stamped: readonly Stamped[], { before, prevHash, provenance }: Chain) => {
+const entryRows = ({ transitions, states }: Pick<Decision, 'transitions' | 'states'>, { before, prevHash, provenance }: Chain) => {
   let state = before;
   let previous: Uint8Array = prevHash;
-  return stamped.map(({ at, transition }) => {
+  return transitions.map(({ at, transition }, index) => {
     const key = attemptOf(transition);
     const from = state.version === 0 ? null : stateOf(state, key);
-    state = evolve(state, { at, transition });
+    state = (states?.length === transitions.length ? states[index] : undefined) ?? evolve(state, { at, transition });
     const content = {
       event_id: state.eventId, version: state.version, kind: transition.kind, at, actor: provenance.actor,
       request_id: provenance.requestId, policy_version: state.policyVersion, from, to: stateOf(state, key), details: transition.details,
@@ -94,15 +95,17 @@ const entryRows = (stamped: readonly Stamped[], { before, prevHash, provenance }
 /** The public outcome of an attempt, neutral of providers. */
 export const attemptOutcome = (attempt: AttemptState): string => (attempt.state === 'submitting' ? 'submitting' : attempt.state);
 
+/** What is null need not be told: a column that is not named is. */
+const instantOf = (at: number | null): string | undefined => (at === null ? undefined : toTimestamp(at));
+
 const attemptRow = (attempt: AttemptState, after: NotificationState, template: { name: string; version: number }) => ({
   attempt_key: attempt.key, event_id: after.eventId, step: attempt.step, origin: attempt.origin, channel: attempt.channel,
-  sequence: attempt.sequence, state: attempt.state, provider: attempt.provider, provider_message_id: attempt.providerMessageId,
+  sequence: attempt.sequence, state: attempt.state, provider: attempt.provider, provider_message_id: attempt.providerMessageId ?? undefined,
   render_hash: attempt.renderHash, policy_version: after.policyVersion, template: template.name, template_version: template.version,
-  outcome: attemptOutcome(attempt), reason: attempt.reason, reason_by: attempt.reason ? reasonBy(attempt.reason) : null,
+  outcome: attemptOutcome(attempt), reason: attempt.reason ?? undefined, reason_by: attempt.reason ? reasonBy(attempt.reason) : undefined,
   decision_deadline_at: toTimestamp(attempt.decisionDeadlineAt), planned_at: toTimestamp(attempt.plannedAt),
-  queued_at: toTimestampOrNull(attempt.queuedAt), submitted_at: toTimestampOrNull(attempt.submittedAt),
-  settled_at: toTimestampOrNull(attempt.settledAt), next_poll_at: toTimestampOrNull(attempt.nextPollAt),
-  provider_wait_at: toTimestampOrNull(attempt.providerWaitAt),
+  queued_at: instantOf(attempt.queuedAt), submitted_at: instantOf(attempt.submittedAt), settled_at: instantOf(attempt.settledAt), next_poll_at: instantOf(attempt.nextPollAt),
+  provider_wait_at: instantOf(attempt.providerWaitAt),
 });
 
 /** Template of each attempt planned in this very decision. A row that exists keeps its own. */
@@ -159,7 +162,7 @@ const resolutionRows = ({ state, requests }: Decision, now: number) => requests.
 export const toAppend = (decision: Decision, chain: Chain): Append => {
   const { before } = chain;
   const after = decision.state;
-  const entries = entryRows(decision.transitions, chain);
+  const entries = entryRows(decision, chain);
   const last = entries.at(-1);
   if (!last) throw new Error('an append without transitions');
   const now = decision.transitions.at(-1)?.at as number;
@@ -172,7 +175,7 @@ export const toAppend = (decision: Decision, chain: Chain): Append => {
     eventId: after.eventId, expectedVersion: before.version, version: after.version, headHash: last.hash, now, after,
     rows: {
       state: {
-        event_id: after.eventId, expected: before.version, version: after.version, head_hash: toHexBytes(last.hash), state: after,
+        event_id: after.eventId, expected: before.version, version: after.version, head_hash: toHexBytes(last.hash), state: packState(after),
         status: publicStatus(after), decide_at: toTimestampOrNull(nextDecideAt(after)), updated_at: toTimestamp(now), risk_at: toTimestampOrNull(chain.policy === undefined ? null : riskAt(chain.policy, after)),
       },
       entries: entries.map(({ row }) => row),

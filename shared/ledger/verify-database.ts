@@ -8,8 +8,10 @@ import { checkIntentColumns, checkIntentText } from './verify-intent.ts';
 import type { IntentRow } from './verify-intent.ts';
 import { checkMaterialized } from './verify-materialized.ts';
 import type { AttemptRow, StateRow } from './verify-materialized.ts';
-import { readAttempts, readIntents, readStates, streamEntries } from './verify-rows.ts';
+import { readAttempts, readIntents, readRecipients, readSealedParts, readStates, streamEntries } from './verify-rows.ts';
 import type { Range } from './verify-rows.ts';
+import { checkSealed } from './verify-sealed.ts';
+import type { RecipientRow, SealedPartRow } from './verify-sealed.ts';
 
 /** Notifications checked in one snapshot: a few, so that a long verification holds back no vacuum. */
 const PAGE = 200;
@@ -32,13 +34,14 @@ export const inSnapshot = async <Result>(db: Database, work: (asker: Asker) => P
   }
 };
 
-interface Page { intents: Map<string, IntentRow>; states: Map<string, StateRow>; attempts: Map<string, AttemptRow[]> }
+interface Page { intents: Map<string, IntentRow>; states: Map<string, StateRow>; attempts: Map<string, AttemptRow[]>; recipients: Map<string, RecipientRow>; parts: Map<string, SealedPartRow[]> }
 
-const groupAttempts = (rows: AttemptRow[]): Map<string, AttemptRow[]> => {
-  const groups = new Map<string, AttemptRow[]>();
+const grouped = <Row extends { event_id: string }>(rows: readonly Row[]): Map<string, Row[]> => {
+  const groups = new Map<string, Row[]>();
   for (const row of rows) groups.set(row.event_id, [...(groups.get(row.event_id) ?? []), row]);
   return groups;
 };
+const byEvent = <Row extends { event_id: string }>(rows: readonly Row[]): Map<string, Row> => new Map(rows.map((row) => [row.event_id, row]));
 
 const beginEvent = (eventId: string, page: Page, { faults, ring }: VerifyOptions): EventCheck => {
   const intent = page.intents.get(eventId);
@@ -51,16 +54,19 @@ const beginEvent = (eventId: string, page: Page, { faults, ring }: VerifyOptions
 /** Checks every event of a range. Events without entries, and whatever stands beside no notification, count as well. */
 const verifyRange = async (asker: Asker, range: Range & { intents: IntentRow[] }, options: VerifyOptions): Promise<number> => {
   const page: Page = {
-    intents: new Map(range.intents.map((row) => [row.event_id, row])),
-    states: new Map((await readStates(asker, range)).map((row) => [row.event_id, row])),
-    attempts: groupAttempts(await readAttempts(asker, range)),
+    intents: byEvent(range.intents), states: byEvent(await readStates(asker, range)), attempts: grouped(await readAttempts(asker, range)),
+    recipients: byEvent(await readRecipients(asker, range)), parts: grouped(await readSealedParts(asker, range)),
   };
   const unseen = new Set([...page.intents.keys(), ...page.states.keys(), ...page.attempts.keys()]);
   let entries = 0;
   let current = null as { eventId: string; check: EventCheck } | null;
   const end = (eventId: string, check: EventCheck): void => {
     unseen.delete(eventId);
-    checkMaterialized(eventId, check.end(), { state: page.states.get(eventId) ?? null, attempts: page.attempts.get(eventId) ?? [], faults: options.faults });
+    const folded = check.end();
+    const { faults, ring } = options;
+    checkMaterialized(eventId, folded, { state: page.states.get(eventId) ?? null, attempts: page.attempts.get(eventId) ?? [], faults });
+    const intent = page.intents.get(eventId);
+    if (intent) checkSealed(eventId, { recipient: page.recipients.get(eventId) ?? null, parts: page.parts.get(eventId) ?? [] }, { state: folded.state, commitment: intent.recipient_commitment, ring, faults });
   };
   for await (const row of streamEntries(asker, range)) {
     if (current?.eventId !== row.event_id) {

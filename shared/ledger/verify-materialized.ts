@@ -3,11 +3,13 @@ import { reasonBy } from '../domain/reasons.ts';
 import type { AttemptState, NotificationState } from '../domain/state.ts';
 import { publicStatus } from '../domain/status.ts';
 import { attemptOutcome } from './rows.ts';
+import type { StoredState } from './stored-state.ts';
+import { unpackState } from './stored-state.ts';
 import type { Folded, PlannedTemplate } from './verify-event.ts';
 import type { Faults } from './verify-fault.ts';
 import { firstDifference } from './verify-fault.ts';
 
-export interface StateRow { event_id: string; version: number; head_hash: Buffer; state: NotificationState; status: string; decide_at: Date | null }
+export interface StateRow { event_id: string; version: number; head_hash: Buffer; state: StoredState; status: string; decide_at: Date | null }
 export type AttemptRow = { event_id: string; attempt_key: string } & Record<string, unknown>;
 
 const plain = (value: unknown): unknown => (value instanceof Date ? value.getTime() : value);
@@ -21,6 +23,15 @@ const columnsOf = (attempt: AttemptState, state: NotificationState, template: Pl
   settled_at: attempt.settledAt, next_poll_at: attempt.nextPollAt, provider_wait_at: attempt.providerWaitAt,
 });
 
+/** What was tampered with may not be a state at all: then it differs as it is. */
+const readable = (stored: StoredState): unknown => {
+  try {
+    return unpackState(stored);
+  } catch {
+    return stored;
+  }
+};
+
 const checkState = (eventId: string, folded: Folded, { row, faults }: { row: StateRow; faults: Faults }): void => {
   const at = { eventId, version: row.version };
   if (row.version !== folded.version) {
@@ -30,7 +41,7 @@ const checkState = (eventId: string, folded: Folded, { row, faults }: { row: Sta
   }
   if (!folded.hash?.equals(row.head_hash)) faults.add(at, 'notification_state.head_hash', 'is not the hash of the last entry');
   if (folded.state === null) return;
-  const path = firstDifference(folded.state, row.state);
+  const path = firstDifference(folded.state, readable(row.state));
   if (path !== null) faults.add(at, 'notification_state.state', `is not what the entries add up to (${path})`);
   if (row.status !== publicStatus(folded.state)) faults.add(at, 'notification_state.status', 'is not what the entries add up to');
   if ((row.decide_at?.getTime() ?? null) !== nextDecideAt(folded.state)) faults.add(at, 'notification_state.decide_at', 'is not what the entries add up to');

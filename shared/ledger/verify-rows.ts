@@ -2,6 +2,7 @@ import type { Asker } from './checkpoint-read.ts';
 import type { EntryRow } from './verify-event.ts';
 import type { IntentRow } from './verify-intent.ts';
 import type { AttemptRow, StateRow } from './verify-materialized.ts';
+import type { RecipientRow, SealedPartRow } from './verify-sealed.ts';
 
 /** A range of event ids: after `after`, up to and with `through` (null: to the end). */
 export interface Range { after: string; through: string | null }
@@ -28,6 +29,15 @@ export const readStates = async (asker: Asker, range: Range): Promise<StateRow[]
 export const readAttempts = async (asker: Asker, range: Range): Promise<AttemptRow[]> => (await asker.query<AttemptRow>({
   // By the key, which begins with the event's id: the column itself has no index.
   name: 'tocsin_verify_attempts_v2', text: `SELECT x.* FROM attempt x WHERE ${IN_RANGE} AND x.attempt_key > $1 AND ($2::text IS NULL OR x.attempt_key < $2::text || '/') ORDER BY x.event_id`, values: [range.after, range.through],
+})).rows;
+
+export const readRecipients = async (asker: Asker, range: Range): Promise<RecipientRow[]> => (await asker.query<RecipientRow>({
+  name: 'tocsin_verify_recipients_v1',
+  text: `SELECT x.event_id, x.key_id, x.box, x.reference_print, x.sms_print, x.email_print FROM recipient x WHERE ${IN_RANGE} ORDER BY x.event_id`, values: [range.after, range.through],
+})).rows;
+
+export const readSealedParts = async (asker: Asker, range: Range): Promise<SealedPartRow[]> => (await asker.query<SealedPartRow>({
+  name: 'tocsin_verify_sealed_v1', text: `SELECT x.event_id, x.part, x.box IS NOT NULL AS kept FROM sealed_payload x WHERE ${IN_RANGE} ORDER BY x.event_id`, values: [range.after, range.through],
 })).rows;
 
 interface FlatEntry extends NonNullable<EntryRow['columns']> { event_id: string; version: number; position: string; xid: string; body: string; hash: Buffer }

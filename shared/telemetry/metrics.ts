@@ -44,6 +44,7 @@ const make = (registry: Registry) => {
     attemptsEnded: counter('tocsin_attempts_ended_total', 'Attempts of which nothing more is expected, by how they ended.', ['channel', 'region', 'outcome']),
     unresolved: counter('tocsin_unresolved_at_deadline_total', 'Decision deadlines that came without a delivery, and expiries, by how the attempt stood.', ['channel', 'class']),
     doubleContacts: counter('tocsin_double_contacts_total', 'Second channels that were delivered although one was enough.', ['purpose']),
+    dutyFailures: counter('tocsin_duty_failures_total', 'Parts of a coordinator\'s daily duty that could not be done; the rest went on.', ['duty']),
     alertPosts: counter('tocsin_alert_posts_total', 'Alerts told to a receiver, and told in vain.', ['receiver', 'result']),
     atRisk: gauge('tocsin_at_risk', 'Findings over the whole deployment, of which an operator should know.', ['finding']),
     alertsOpen: gauge('tocsin_alerts_open', 'Incidents that last, over the whole deployment.', ['kind']),

@@ -103,7 +103,7 @@ describe('tocsin operator', () => {
 describe('what stands in the trail', () => {
   it('that an operator closed, paused and resumed, with what came of it and the code of the reason', async () => {
     const act = (kind: string, reason: string) => postForm(`${dashboard.url}/notifications/${eventId}/${kind}`, { reason, token: admin.token }, { Cookie: admin.cookie });
-    expect((await act('pause', 'maintenance')).headers.get('location')).toBe(`/notifications/${eventId}/act?done=pause`);
+    expect((await act('pause', 'maintenance')).headers.get('location')).toBe(`/notifications/${eventId}?told=pause`);
     await act('resume', 'the printer is on fire');
     await act('close', 'taken');
     await act('close', 'taken');

@@ -33,6 +33,8 @@ const OWN: readonly Row[] = [
   { route: 'POST /reason', viewer: 403, operator: 303, admin: 303, body: 'reason=checked', again: 303 },
   { route: 'POST /notifications/:event_id/pause', viewer: 403, operator: 303, admin: 303, body: 'reason=checked', again: 303 },
   { route: 'POST /notifications/:event_id/resume', viewer: 403, operator: 303, admin: 303, body: 'reason=checked', again: 303 },
+  // Refused to everyone who may: it did not fail. One that is carried out is in test/dashboard/acts.test.ts.
+  { route: 'POST /notifications/:event_id/retry', viewer: 403, operator: 409, admin: 409, body: 'reason=checked&attempt=:event_id.sms.1', again: 409 },
   { route: 'POST /notifications/:event_id/close', viewer: 403, operator: 303, admin: 303, body: 'reason=taken', again: 303 },
   { route: 'POST /logout', viewer: 303, operator: 303, admin: 303, body: 'everywhere=0', again: 401 },
 ];
@@ -65,7 +67,7 @@ const session = keepSessions(() => dashboard.url);
 const send = ({ route, body, board }: Row, headers: Record<string, string>, token?: string): Promise<Answer> => {
   const [method, path] = route.split(' ') as [string, string];
   const filled = path.replace(':event_id', eventId).replace(':queueName', 'sms-dead-letter').replace(':jobId', 'dead-letter-1-s0').replace(':queueStatus', 'failed').replace(':schedulerId', 'tick');
-  return ask(`${dashboard.url}${filled}`, { method, redirect: 'manual', headers: { 'Content-Type': board ? 'application/json' : 'application/x-www-form-urlencoded', ...headers }, body: token === undefined ? body : `${body}&token=${token}` });
+  return ask(`${dashboard.url}${filled}`, { method, redirect: 'manual', headers: { 'Content-Type': board ? 'application/json' : 'application/x-www-form-urlencoded', ...headers }, body: `${body.replace(':event_id', eventId)}${token === undefined ? '' : `&token=${token}`}` });
 };
 /** As the page itself sends it: a form with its token, or the board's call, of which the browser says that it is its own. */
 const sendOwn = (row: Row, { cookie, token }: Signed): Promise<Answer> =>

@@ -36,7 +36,7 @@ export interface FleetAuditSettings {
   fault: FleetFault;
   seed: number;
   untilSettled: boolean;
-  /** By how much what is late may be later than on an idle machine; 1 where absent. */
+  /** By how much what is late may be later, and a copy's share smaller, than on an idle machine; 1 where absent. */
   leniency?: number;
   say: (line: string) => void;
   keep?: boolean;
@@ -120,7 +120,7 @@ const faultsOf = (settings: FleetAuditSettings, report: Omit<FleetAuditReport, '
   // Nobody decides anything while there is no database.
   ...(settings.fault !== 'database' && report.result.deadlineClaims.worstLateMs > LATEST_DECISION_MS * leniency ? [`a deadline was decided ${report.result.deadlineClaims.worstLateMs} ms late`] : []),
   ...(report.result.slowestStartMs > SLOWEST_START_MS * leniency ? [`an attempt was started ${report.result.slowestStartMs} ms after it was planned`] : []),
-  ...report.shares.flatMap(({ name, beforeFault }) => (settings.backend === 'redis' && beforeFault !== null && beforeFault < LEAST_SHARE ? [`${name} did only ${Math.round(beforeFault * 100)} % of its kind of work`] : [])),
+  ...report.shares.flatMap(({ name, beforeFault }) => (settings.backend === 'redis' && beforeFault !== null && beforeFault < LEAST_SHARE / leniency ? [`${name} did only ${Math.round(beforeFault * 100)} % of its kind of work`] : [])),
   ...Object.entries(report.exitCodes).filter(([, code]) => code !== 0).map(([name, code]) => `${name} stopped with ${String(code)}`),
 ];
 

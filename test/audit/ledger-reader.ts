@@ -1,6 +1,8 @@
 import pg from 'pg';
 import type { NotificationState } from '../../shared/domain/state.ts';
 import type { Stamped, Transition } from '../../shared/domain/transitions.ts';
+import { unpackState } from '../../shared/ledger/stored-state.ts';
+import type { StoredState } from '../../shared/ledger/stored-state.ts';
 
 export interface LedgerEntry { eventId: string; version: number; kind: string; at: number; actor: string; attemptKey: string | null; stamped: Stamped }
 export interface LedgerNotification { eventId: string; expiresAt: number; status: string; version: number; state: NotificationState; entries: LedgerEntry[] }
@@ -60,7 +62,7 @@ export const readLedger = async (databaseUrl: string): Promise<LedgerReading> =>
     const entries = (await client.query(ENTRIES)).rows.map(entryOf);
     const byEvent = groupEntries(entries);
     const notifications = (await client.query(NOTIFICATIONS)).rows.map((row): LedgerNotification => ({
-      eventId: row.event_id, expiresAt: row.expires_at.getTime(), status: row.status, version: row.version, state: row.state as NotificationState, entries: byEvent.get(row.event_id) ?? [],
+      eventId: row.event_id, expiresAt: row.expires_at.getTime(), status: row.status, version: row.version, state: unpackState(row.state), entries: byEvent.get(row.event_id) ?? [],
     }));
     const attempts = (await client.query(ATTEMPTS)).rows.map((row): LedgerAttempt => ({
       attemptKey: row.attempt_key, eventId: row.event_id, channel: row.channel, state: row.state, decisionDeadlineAt: row.decision_deadline_at.getTime(),
@@ -75,8 +77,8 @@ export const readLedger = async (databaseUrl: string): Promise<LedgerReading> =>
 
 /** The states alone, without their entries: for whoever waits for something. */
 export const readStates = async (databaseUrl: string): Promise<Pick<LedgerNotification, 'eventId' | 'status' | 'state'>[]> =>
-  (await ask<{ event_id: string; status: string; state: NotificationState }>(databaseUrl, 'SELECT event_id, status, state FROM notification_state'))
-    .map((row) => ({ eventId: row.event_id, status: row.status, state: row.state }));
+  (await ask<{ event_id: string; status: string; state: StoredState }>(databaseUrl, 'SELECT event_id, status, state FROM notification_state'))
+    .map((row) => ({ eventId: row.event_id, status: row.status, state: unpackState(row.state) }));
 
 const groupEntries = (entries: LedgerEntry[]): Map<string, LedgerEntry[]> => {
   const groups = new Map<string, LedgerEntry[]>();

@@ -44,11 +44,11 @@ describeInBrowser('signing in, in a browser', () => {
     await looksRight('login-refused', ['[role=alert]']);
     await page.fill('[name=password]', 'correct:horse');
     await page.click('button[type=submit]');
-    expect(page.url()).toBe(`${dashboard.url}/notifications/${eventId}/act`);
-    await looksRight('act', ['h1', 'label', '.soft']);
-    await page.fill('#pause-reason', 'somebody looks at it first');
-    await page.click('form[action$="/pause"] button');
-    expect(await page.textContent('[role=status]')).toBe('It is paused.');
+    expect(page.url()).toBe(`${dashboard.url}/notifications/${eventId}#actions`);
+    await page.click('#act-pause-summary');
+    await page.fill('#act-pause-reason', 'somebody looks at it first');
+    await page.click('#act-pause button.do');
+    expect(await page.textContent('.done')).toMatch(/^You paused it at /);
     expect(await page.locator('form[action$="/resume"]').count()).toBe(1);
     await page.goto(`${dashboard.url}/account`);
     await looksRight('account', ['h1', 'dd', '.soft']);

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
-import type { Rig } from '../intake/rig.ts';
-import { createRig } from '../intake/rig.ts';
-import { describeInBrowser, isTooWide, keepPicture, launchBrowser, openPage } from '../support/browser.ts';
+import { expect, test } from '@jest/globals';
+import { describeInBrowser, isTooWide, keepPicture, openPage } from '../support/browser.ts';
 import type { Look } from '../support/browser.ts';
+import { openIntakePages } from './intake-pages.ts';
 
 const LOOKS: Look[] = [
   { width: 375, scheme: 'light', javaScript: false }, { width: 375, scheme: 'dark', javaScript: true },
@@ -11,22 +9,11 @@ const LOOKS: Look[] = [
 ];
 
 describeInBrowser('the page about the API', () => {
-  let rig: Rig;
-  let url = '';
-  let browser: Browser;
-  beforeAll(async () => {
-    rig = await createRig();
-    ({ url } = await rig.start());
-    browser = await launchBrowser();
-  }, 60_000);
-  afterAll(async () => {
-    await browser?.close();
-    await rig.close();
-  });
+  const { url, browser } = openIntakePages();
 
   test.each(LOOKS)('is readable at $width px, $scheme, JavaScript $javaScript, with every example open', async (look) => {
-    const { context, page, complaints } = await openPage(browser, look);
-    await page.goto(`${url}/docs`);
+    const { context, page, complaints } = await openPage(browser(), look);
+    await page.goto(`${url()}/docs`);
     expect(await isTooWide(page, look.width)).toBe(false);
     await page.click('#sendNotification details:first-of-type summary');
     expect(await page.textContent('#sendNotification pre')).toContain('"purpose": "game-support-urgent"');

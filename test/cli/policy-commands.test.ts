@@ -88,6 +88,17 @@ describe('policy and template lint', () => {
     expect(await jsonOf(['template', 'lint'])).toMatchObject({ errors: 1, findings: [{ code: 'version_changed' }] });
   });
 
+  it.each([
+    ['policy', () => edit(`policies/${PURPOSE}/1.yaml`, `policies/${PURPOSE}/1.yaml`, (text) => text.replace('decide_within: 30s', 'decide_within: 40s')), `policies/${PURPOSE}/1.yaml:2`],
+    ['template', () => writeFileSync(file('templates/game-support-urgent-sms/1/sms.de.liquid'), 'Tocsin {{ category }}\n'), 'templates/game-support-urgent-sms/1/template.yaml:'],
+  ])('and doctor go by the same rules: a %s version that was changed is a fault for it too', async (_kind, change, place) => {
+    const found = async () => ((await jsonOf(['doctor']))['findings'] as { name: string; verdict: string; text: string }[]).find(({ name }) => name === 'lint');
+    expect(await found()).toMatchObject({ verdict: 'ok' });
+    change();
+    expect(await found()).toMatchObject({ verdict: 'fault', text: expect.stringMatching(/with another content, and a published version never changes/) });
+    expect((await found())?.text).toContain(place);
+  });
+
   it('know the deployment\'s transports: what one cannot do another can', async () => {
     edit(`policies/${PURPOSE}/1.yaml`, `policies/${PURPOSE}/3.yaml`, (text) => text.replace('on_unknown: hold', 'on_unknown: resubmit_if_absent'));
     expect((await tocsin(['policy', 'lint'])).out).toContain('twilio cannot be asked');

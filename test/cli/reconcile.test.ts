@@ -165,6 +165,12 @@ describe('tocsin reconcile', () => {
     expect(await reconcile(join(dir, 'same.csv'), '--format', 'xml')).toMatchObject({ code: 2 });
   });
 
+  it.each([[20, false], [21, true]])('tells %d findings of a kind one by one, and says that there are more only where there are', async (count, hasMore) => {
+    const rows = Array.from({ length: count }, (_, index) => `${GONE.slice(0, -4)}${String(index).padStart(4, '0')},sms,sent,${AT}`);
+    const { out } = await reconcile(file('twenty.csv', csv([...rows, ...whole()])));
+    expect([out.match(/^missing here +line \d+/gm)?.length, /^missing here +more of these are counted only; --json tells all$/m.test(out)]).toEqual([20, hasMore]);
+  });
+
   it('takes thousands of rows in any order, and shows how far it is', async () => {
     const rows = Array.from({ length: 5_000 }, (_, index) => `${GONE.slice(0, -4)}${String(index).padStart(4, '0')},sms,sent,${AT}`).reverse();
     const ran = await run(['reconcile', file('many.csv', csv([...rows, ...whole()]))], { env: env(), tty: true });
@@ -186,4 +192,16 @@ describe('a CSV file', () => {
     const found = await read(text);
     expect([typeof found[0], found.at(-1)]).toEqual(['string', ['c']]);
   });
+
+  const LINES = 500_000;
+  it.each<[what: string, text: string, told: number, records: number]>([
+    ['a stray quote in front of lines without any', `"a\n${'b\n'.repeat(LINES)}`, 1, LINES],
+    ['a stray quote in every line', 'a"b\n'.repeat(LINES), LINES, 0],
+    ['a stray quote now and then', `"a\n${'b\n'.repeat(40_000)}`.repeat(12), 12, 12 * 40_000],
+    ['a hundred thousand stray quotes in lines as long as they may be', `${'a"b"c'.repeat(10_000)}\n`.repeat(20), 20, 0],
+  ])('of megabytes is read to its end, each line a bounded number of times, with %s', async (_what, text, told, records) => {
+    let [problems, whole] = [0, 0];
+    for await (const { problem } of readCsv(readLines(file('large.csv', text)))) if (problem === null) whole += 1; else problems += 1;
+    expect([problems, whole]).toEqual([told, records]);
+  }, 20_000);
 });

@@ -174,6 +174,16 @@ describe('tocsin replay-render', () => {
     expect(await replay(...line)).toMatchObject({ code, out: '', err: expect.stringContaining(said) });
   });
 
+  it('says that it tells only the first twenty where there are more, and not where there are twenty', async () => {
+    now += DAY;
+    for (let index = 0; index < 21; index += 1) await acceptNotification(engine, urgentRequest('03', { idempotencyKey: `many-${index}` }));
+    const told = async (limit: number) => {
+      const { out } = await replay('--to', '2', '--limit', String(limit));
+      return [out.match(/^evt_\S+ +sms/gm)?.length, out.includes('Only the first 20 are told one by one')];
+    };
+    expect([await told(19), await told(20), await told(21)]).toEqual([[19, false], [20, false], [20, true]]);
+  });
+
   it('refuses a purpose that nobody knows', async () => {
     expect(await run(['replay-render', '--purpose', 'news', '--to', '2'], { env: { ...env, DATABASE_URL: database.url } })).toMatchObject({ code: 1, err: expect.stringContaining('there is no purpose news') });
   });

@@ -41,7 +41,7 @@ describe('the SMS of an urgent ticket', () => {
     const sms = templateNamed('game-support-urgent-sms');
     const curious = withHash({ ...sms, locales: { en: { sms: '{{ category }} {{ message }}' } } });
     expect(smsOf(inputFor('game-support-urgent-sms', { message: 'card 4111 1111 1111 1111' }))).not.toContain('4111');
-    expect(renderAttempt(inputFor('game-support-urgent-sms', {}, { template: curious }))).toEqual({ ok: false, reason: 'render_error', problem: 'undefined variable: message' });
+    expect(renderAttempt(inputFor('game-support-urgent-sms', {}, { template: curious }))).toEqual({ ok: false, reason: 'render_error', problem: 'undefined variable: message', faults: [] });
   });
 
   it('has bare addresses in its envelope', () => {
@@ -112,8 +112,8 @@ describe('a render', () => {
   });
 
   const failing: [string, RenderInput, string][] = [
-    ['a missing variable', { ...inputFor('game-support-urgent-sms'), variables: {} }, 'variable category is missing'],
-    ['a variable over its limit', inputFor('game-support-urgent-email', { message: 'secret'.repeat(4_000) }), 'variable message is longer than 20000'],
+    ['a missing variable', { ...inputFor('game-support-urgent-sms'), variables: { region: 'US', ticket_url: 'https://example.com/' } }, 'variable category is missing; variable queue is missing'],
+    ['a variable over its limit', inputFor('game-support-urgent-email', { message: 'secret'.repeat(4_000) }), 'variable message is longer than 20000: it has 24,000 characters'],
     ['half a surrogate pair', inputFor('game-support-urgent-email', { message: 'x \ud83d y' }), 'variable message is not valid text'],
     ['a recipient that is no address', inputFor('game-support-urgent-email', {}, { to: 'a@example.com\r\nBcc: b@example.com' }), 'the recipient is not a valid email address'],
     ['a recipient that is no number', inputFor('game-support-urgent-sms', {}, { to: 'not a number' }), 'the recipient is not a valid phone number'],
@@ -122,7 +122,28 @@ describe('a render', () => {
     ['a template that was changed in its row', inputFor('game-support-urgent-sms', {}, { template: { ...templateNamed('game-support-urgent-sms'), locales: { en: { sms: 'changed' } }, hash: '0'.repeat(64) } }), 'template game-support-urgent-sms 1 does not match its hash'],
   ];
   it.each(failing)('is refused as a value for %s, and the value is not quoted', (_name, input, problem) => {
-    expect(renderAttempt(input)).toEqual({ ok: false, reason: 'render_error', problem });
+    const refused = renderAttempt(input);
+    expect(refused).toEqual({ ok: false, reason: 'render_error', problem, faults: expect.any(Array) });
+    expect(JSON.stringify(refused)).not.toContain('secret');
+  });
+
+  it.each([
+    { channel: 'sms' as const, locale: { sms: '{{ note }} {{ name }}' }, what: 'the text', most: 1_600 },
+    { channel: 'email' as const, locale: { subject: '{{ note }} {{ name }}', text: 'x', html: '<p>x</p>' }, what: 'the subject', most: 200 },
+  ])('names the variable that makes $what of $channel too long, and how long it may be', ({ channel, locale, what, most }) => {
+    const template = withHash({
+      name: 'n', version: 1, channel, owner: 'ours', classification: 'transactional', variables: { name: { type: 'string', max: 2_000 }, note: { type: 'string', max: 2_000 } }, locales: { en: locale }, fallbackLocale: 'en',
+    });
+    const faultsOf = (note: number, name: number) => {
+      const result = renderAttempt(inputFor('game-support-urgent-email', { note: 'n'.repeat(note), name: 'm'.repeat(name) }, { template, channel, attemptKey: `${EVENT_ID}.${channel}.1`, to: channel === 'sms' ? '+12025550101' : 'a@example.com' }));
+      return result.ok ? [] : result.faults;
+    };
+    expect(faultsOf(most - 11, 10)).toEqual([]);
+    expect(faultsOf(most - 10, 10)).toEqual([{
+      variable: 'note', cure: `shorten it to at most ${(most - 11).toLocaleString('en')} characters`,
+      problem: `makes ${what} ${(most + 1).toLocaleString('en')} characters long, more than the ${most.toLocaleString('en')} that it may have: ${(most - 10).toLocaleString('en')} of them are its own`,
+    }]);
+    expect(faultsOf(10, most)).toEqual([expect.objectContaining({ variable: 'name' })]);
   });
 
   it.each([

@@ -104,18 +104,30 @@ describe('the terms of policies and templates', () => {
     expect(lint()).toEqual([]);
   });
 
-  it('are warned of where they are doubtful: quiet hours with no zone to go by, a secret in an SMS, another span of time or link', () => {
+  it('are warned of where they are doubtful: quiet hours with no zone to go by, another span of time or link', () => {
     edit(URGENT, '  US:\n', '  US:\n    quiet_hours: { sms: { from: "21:00", to: "08:00", time_zone: recipient } }\n');
-    edit(`${SMS}/template.yaml`, 'queue: { type: string, max: 32 }', 'queue: { type: string, max: 32, secret: true }');
-    edit(`${EMAIL}/template.yaml`, 'queue: { type: string, max: 32 }', 'queue: { type: string, max: 32, secret: true }');
     append(`${SMS}/sms.en.liquid`, ' in 10 minutes');
     append(`${EMAIL}/text.en.liquid`, '\nwithin 2 hours\n');
     edit(`${EMAIL}/template.yaml`, 'ticket_url: {', 'other_url: {');
     for (const file of ['text.en', 'text.de', 'html.en', 'html.de']) edit(`${EMAIL}/${file}.liquid`, 'ticket_url', 'other_url');
     expect(lint()).toEqual([
       'warning no_zone_to_go_by policies/game-support-urgent/1.yaml:9', 'warning states_differ templates/game-support-urgent-email/1/template.yaml:5',
-      'warning states_differ templates/game-support-urgent-email/1/text.en.liquid:1', 'warning secret_channel templates/game-support-urgent-sms/1/template.yaml:7',
+      'warning states_differ templates/game-support-urgent-email/1/text.en.liquid:1',
     ]);
+  });
+
+  it('let an SMS carry a secret only where the template lists sms for it', () => {
+    for (const file of [SMS, EMAIL]) edit(`${file}/template.yaml`, 'queue: { type: string, max: 32 }', 'queue: { type: string, max: 32, secret: true }');
+    expect(lint()).toEqual(['error secret_channel templates/game-support-urgent-sms/1/template.yaml:7']);
+    edit(`${SMS}/template.yaml`, 'secret: true }', 'secret: true, channels: [sms] }');
+    expect(lint()).toEqual([]);
+  });
+
+  it('of quiet hours leave some of the day open in all zones that may be assumed together', () => {
+    edit(URGENT, '  US:\n', '  US:\n    quiet_hours: { sms: { from: "20:00", to: "08:00", time_zone: recipient, if_unknown: [America/New_York, America/Los_Angeles, Asia/Shanghai] } }\n');
+    expect(lint()).toEqual(['error quiet_all_day policies/game-support-urgent/1.yaml:9']);
+    edit(URGENT, ', Asia/Shanghai', '');
+    expect(lint()).toEqual([]);
   });
 
   it('of a template that a provider keeps must be exact, and its provider must be the one that carries the channel', () => {

@@ -47,9 +47,11 @@ const TABLE: readonly Answers[] = [
   { route: 'GET /templates/:name/:version/html', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /reason', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'POST /reason', anonymous: 401, viewer: 403, operator: 303, admin: 303, elsewhere: 403, body: 'reason=checked' },
-  { route: 'GET /notifications/:event_id/act', anonymous: 401, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /notifications/:event_id/act', anonymous: 401, viewer: 303, operator: 303, admin: 303, elsewhere: 303 },
   { route: 'POST /notifications/:event_id/pause', anonymous: 401, viewer: 403, operator: 303, admin: 303, elsewhere: 403, body: 'reason=checked' },
   { route: 'POST /notifications/:event_id/resume', anonymous: 401, viewer: 403, operator: 303, admin: 303, elsewhere: 403, body: 'reason=checked' },
+  // Nothing of it failed: there is nothing to retry. What can be retried is in acts.test.ts.
+  { route: 'POST /notifications/:event_id/retry', anonymous: 401, viewer: 403, operator: 409, admin: 409, elsewhere: 403, body: 'reason=checked&attempt=:event_id.sms.1' },
   { route: 'POST /notifications/:event_id/close', anonymous: 401, viewer: 403, operator: 303, admin: 303, elsewhere: 403, body: 'reason=taken' },
 ];
 
@@ -81,7 +83,7 @@ const call = async (role: Role, how: { method: string; path: string; headers?: R
   return ask(`${dashboard.url}${path.replace(':event_id', eventId).replace(':name', 'game-support-urgent-email').replace(':version', '1')}`, {
     method, redirect: 'manual',
     headers: { ...(login ? (await session(role)).headers : {}), ...(body === undefined ? {} : { 'Content-Type': 'application/x-www-form-urlencoded' }), ...headers },
-    ...(body === undefined ? {} : { body }),
+    ...(body === undefined ? {} : { body: body.replace(':event_id', eventId) }),
   });
 };
 

@@ -25,6 +25,8 @@ export interface Life {
   renderFails: Channel | null; barred: Channel | null; expiresInMs: number; seed: number; acts: Act[];
   payload: PayloadTerms;
   shadow: Channel | null;
+  /** Whether workers are at hand for what a decision queues: always, for one channel, or never. */
+  hands: Channel | 'both' | null;
   /** A channel that is silent for a while, in minutes after the start. */
   quiet: { channel: Channel; from: number; minutes: number; zoneKnown: boolean; exempt: boolean } | null;
 }
@@ -46,6 +48,7 @@ export const anyLife: fc.Arbitrary<Life> = fc.record({
   }),
   // Last, and seldom: the lives that were drawn before it was there stay as they were.
   shadow: fc.constantFrom<Channel | null>(...Array.from({ length: 10 }, () => null), 'sms', 'email'),
+  hands: fc.constantFrom<Channel | 'both' | null>(null, null, 'both', 'sms', 'email'),
 });
 
 const generator = (seed: number) => {
@@ -59,17 +62,24 @@ const generator = (seed: number) => {
 };
 
 interface Call { attempt: string; submission: number }
-interface Scene { world: World; calls: Call[] }
+interface Scene { world: World; calls: Call[]; /** Entries whose starts were seen. */ seen: number }
 const choose = <T>(list: readonly T[], number: number): T | undefined => list[number % Math.max(1, list.length)];
 
-/** A worker takes a job, also one that was delivered twice; what the ledger lets start is on its way to the provider. */
+/** What the ledger lets start is on its way to the provider, whoever started it. */
+const collect = (scene: Scene): void => {
+  for (const { transition: t } of scene.world.entries.slice(scene.seen)) if (t.kind === 'SubmissionStarted') scene.calls.push({ attempt: t.details.attempt, submission: t.details.submission });
+  scene.seen = scene.world.entries.length;
+};
+
+/** A worker takes a job, also one that was delivered twice. */
 const work = (scene: Scene, next: Act): void => {
   const { world, calls } = scene;
   const { pick, draw, repeat } = next;
   const attempt = choose(world.state.attempts, pick);
   if (!attempt) return;
-  const { transitions } = world.decide({ kind: 'start_submission', attempt: attempt.key });
-  for (const { transition: t } of transitions) if (t.kind === 'SubmissionStarted') calls.push({ attempt: t.details.attempt, submission: t.details.submission });
+  collect(scene);
+  world.decide({ kind: 'start_submission', attempt: attempt.key });
+  collect(scene);
   if (draw % 4 > 0) answer(scene, { kind: 'answer', pick: calls.length - 1, draw, repeat });
 };
 
@@ -130,6 +140,7 @@ const repairProvider = (world: World, next: Act): void => {
 
 const play = (scene: Scene, next: Act): void => {
   const { world } = scene;
+  collect(scene);
   const attempt = choose(world.state.attempts, next.pick);
   switch (next.kind) {
     case 'wake': return wake(scene, next);
@@ -182,9 +193,9 @@ export const live = (life: Life): World => {
   const step = { escalateWhen, onUnknown, pollJitter: jitter, transportRetry: { maxSubmissions, baseMs: 1_000, capMs: 10_000 } };
   const world = openWorld({
     policy: examplePolicy({ policy: { strategy, payload: life.payload, ...quietOf(life) }, sms: { ...step, ...asking(life, 'sms'), ...shadowOf(life, 'sms') }, email: { ...step, ...asking(life, 'email'), ...shadowOf(life, 'email') }, order }), random: generator(seed), carriers: carriersOf(life),
-    render: (channel) => (channel === renderFails ? { ok: false, reason: 'render_error' } : { ok: true, hash: 'b1946ac9' }),
+    render: (channel) => (channel === renderFails ? { ok: false, reason: 'render_error' } : { ok: true, hash: 'b1946ac9' }), takes: (channel) => life.hands === 'both' || life.hands === channel,
   });
-  const scene: Scene = { world, calls: [] };
+  const scene: Scene = { world, calls: [], seen: 0 };
   world.accept({
     ...(life.precondition === null ? {} : { onPreconditionError: life.precondition }), expiresAt: START + life.expiresInMs, barred: barred ? { [barred]: 'no_consent' } : {},
     payloadParts: ['secrets', 'variables', 'addresses'], timeZone: life.quiet?.zoneKnown === false ? null : 'UTC',

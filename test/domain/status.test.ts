@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AttemptState, NotificationState, StepState } from '../../shared/domain/state.ts';
 import { emptyState } from '../../shared/domain/state.ts';
-import { publicStatus } from '../../shared/domain/status.ts';
+import { publicReason, publicStatus } from '../../shared/domain/status.ts';
 import { EVENT, START } from './world.ts';
 
 type Sketch = Partial<AttemptState>;
@@ -59,5 +59,21 @@ const TABLE: [string, ReturnType<typeof state>, string][] = [
 describe('the public status is the first that matches', () => {
   it.each(TABLE)('%s', (_, given, expected) => {
     expect(publicStatus(given)).toBe(expected);
+  });
+});
+
+describe('the reason of what was not sent at all', () => {
+  const barred = email({ state: 'suppressed', reason: 'consent_withdrawn', settledAt: START });
+  it.each<[string, NotificationState, ReturnType<typeof publicReason>]>([
+    ['a refusal', state([], [], { rejected: 'region' }), { reason: 'region', skipped: [] }],
+    ['every step skipped', state([], ['skipped', 'skipped'], settled), { reason: 'no_consent', skipped: [{ channel: 'sms', reason: 'no_consent' }, { channel: 'sms', reason: 'no_consent' }] }],
+    ['one skipped, the other barred before it was submitted: that of the last', { ...state([barred], ['skipped', 'started'], settled), steps: [step('skipped'), { ...step('started'), channel: 'email' }] },
+      { reason: 'consent_withdrawn', skipped: [{ channel: 'sms', reason: 'no_consent' }, { channel: 'email', reason: 'consent_withdrawn' }] }],
+  ])('is told of %s', (_, given, expected) => {
+    expect(publicReason(given)).toEqual(expected);
+  });
+
+  it('is none where anything was tried', () => {
+    for (const [, given, status] of TABLE) if (status !== 'policy_rejected' && status !== 'suppressed') expect(publicReason(given)).toBeNull();
   });
 });

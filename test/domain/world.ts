@@ -22,7 +22,7 @@ import { CARRIERS } from './policies.ts';
 export const START: Instant = Date.UTC(2026, 0, 5, 12);
 export const EVENT = 'evt_01KDZ8Q2M3N4P5R6S7T8V9W0XY';
 
-export interface WorldOptions { policy: Policy; random?: () => number; carriers?: Record<Channel, Carrier>; render?: (channel: Channel) => RenderOutcome }
+export interface WorldOptions { policy: Policy; random?: () => number; carriers?: Record<Channel, Carrier>; render?: (channel: Channel) => RenderOutcome; /** Whether a worker is at hand for what a decision queues; without it never. */ takes?: (channel: Channel) => boolean }
 
 /** One notification whose clock, provider and workers are the test. Every decision is checked against the invariants. */
 export interface World {
@@ -79,7 +79,7 @@ const providersWritten = ({ requests }: Decision): ProviderStates =>
   Object.fromEntries(requests.flatMap((one) => (one.kind === 'provider' && one.write ? [[one.provider, one.write] as const] : [])));
 
 /** Opens a world in which nothing was accepted yet. */
-export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, render = () => ({ ok: true, hash: 'b1946ac9' }) }: WorldOptions): World => {
+export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, render = () => ({ ok: true, hash: 'b1946ac9' }), takes }: WorldOptions): World => {
   const check = openChecks(EVENT);
   const entries: Stamped[] = [];
   const requests: Request[] = [];
@@ -89,7 +89,7 @@ export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, ren
   let state = emptyState(EVENT);
   let providers: ProviderStates = {};
   const run = (command: Command): Decision => {
-    const input: DecisionInput = { now, random, policy, carriers, providers, eligibility: (channel) => barred.get(channel) ?? null, offsetAt, render: ({ step }) => render(step.channel) };
+    const input: DecisionInput = { now, random, policy, carriers, providers, eligibility: (channel) => barred.get(channel) ?? null, offsetAt, render: ({ step }) => render(step.channel), ...(takes ? { takes: ({ channel }) => takes(channel) } : {}) };
     const decision = decide(command, state, input);
     providers = { ...providers, ...providersWritten(decision) };
     check({ before: state, command, decision, input, providers });

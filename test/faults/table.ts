@@ -19,6 +19,9 @@ const STARTED_TWICE: Mistake = {
 };
 const QUEUED_FORGOTTEN = { file: `${DOMAIN}/lifecycle.ts`, find: "attempt.state === 'queued' ? attempt.requeueAt : null,", put: '' };
 
+const ON_THE_BOARD = 'A dead letter is retried from any tab of the board, newest first, without a secret, and not by who may only read';
+const SEVERAL_OPERATORS = 'Several operators, each with a name and a role that count at once; nothing of it is paid';
+
 /** The faults of the list, each with its test and a mistake that the test finds. */
 export const FAULTS: readonly Row[] = [
   row(1, 'The answer to a submit is lost: unknown, exactly one POST', 'ambiguity', one('sending again on unknown', `${DOMAIN}/submissions.ts`,
@@ -112,6 +115,20 @@ export const FAULTS: readonly Row[] = [
     "dedupKey: kind === 'at_risk' ? `at_risk/${row.eventId}`", "dedupKey: kind === 'at_risk' ? `at_risk/${row.eventId}/${Math.random()}`")),
   row(36, 'A list\'s count and its rows come from one query and agree', '../alerts/alerts', one('the count is asked for by itself', 'shared/delivery/at-risk.ts',
     'return { rows: rows.slice(0, shown), count, more, now };', 'return { rows: rows.slice(0, shown), count: (await surveyRisks(engine, { search })).count, more: more && count > 0, now };')),
+  row(37, ON_THE_BOARD, 'board', one('the oldest comes first', 'services/dashboard/dead-letter-adapter.ts',
+    'ageOf(other) > ageOf(one) ? 1 : -1', 'ageOf(other) > ageOf(one) ? -1 : 1')),
+  row(37, ON_THE_BOARD, 'board', one('dead letters are only looked at', 'services/dashboard/board.ts',
+    'readOnlyMode: !isDeadLetters(queue.name),', 'readOnlyMode: isDeadLetters(queue.name) || true,')),
+  row(37, ON_THE_BOARD, 'board', one('every role may change', 'services/dashboard/board-rules.ts',
+    "role !== 'viewer'", "role !== 'nobody' as Role")),
+  row(37, ON_THE_BOARD, 'board', one('a sentence is booked in clear', 'shared/delivery/operator-reason.ts',
+    "{ code: 'other', sealed: seal(", '{ code: reason, sealed: seal(')),
+  row(38, SEVERAL_OPERATORS, 'board', one('everybody acts under one name', 'services/dashboard/login.ts',
+    'user: session.operator, role', "user: 'operator', role")),
+  row(38, SEVERAL_OPERATORS, 'board', one('a role that was taken away goes on', 'shared/delivery/operators.ts',
+    'await endSessions(tx, { operator: name }, now())', "await endSessions(tx, { operator: '' }, now())")),
+  row(38, SEVERAL_OPERATORS, 'board', one('everybody may read the trail', 'services/dashboard/audit-routes.ts',
+    "if (role !== 'admin') {", "if (role === 'nobody' as typeof role) {")),
 ];
 
 /** The rows as docs/faults.md shows them. */

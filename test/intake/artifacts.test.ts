@@ -62,6 +62,8 @@ describe('POST /artifacts', () => {
     ['a compressed body', () => post(randomBytes(10), { 'Content-Encoding': 'gzip' }), 415, 'unsupported_encoding'],
     ['a body that is announced too large', () => post(randomBytes(LIMIT + 1)), 413, 'body_too_large'],
     ['another checksum than was announced', () => post(randomBytes(10), { 'Content-Digest': `sha-256=:${digestOf(Buffer.alloc(0)).toString('base64')}:` }), 422, 'checksum_mismatch'],
+    ['a report without a byte', () => post(Buffer.alloc(0)), 422, 'artifact_empty'],
+    ['one whose checksum is that of nothing', () => post(Buffer.alloc(0), { 'Content-Digest': `sha-256=:${digestOf(Buffer.alloc(0)).toString('base64')}:` }), 422, 'artifact_empty'],
     ['a digest that is none', () => post(randomBytes(10), { 'Content-Digest': 'md5=:AAAA:' }), 400, 'digest_invalid'],
     ['an expiry that is past', () => post(randomBytes(10), {}, '?expires_at=2020-01-01T00:00:00Z'), 422, 'expiry_invalid'],
     ['an expiry in another century', () => post(randomBytes(10), {}, '?expires_at=2126-01-01T00:00:00Z'), 422, 'expiry_invalid'],

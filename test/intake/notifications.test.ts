@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import type { RunningIntake } from '../../services/intake/intake.ts';
 import { ask, createRig, postJson } from './rig.ts';
 import type { Answer, Rig } from './rig.ts';
+import { run } from '../cli/support.ts';
 import { openPart } from '../../shared/delivery/payload.ts';
 
 let rig: Rig;
@@ -93,7 +94,7 @@ describe('sending a notification', () => {
     ['an unknown purpose', intent({ purpose: 'no-such-purpose' }), { status: 422, code: 'unknown_purpose', field: 'purpose', known_purposes: expect.arrayContaining(['account-report', 'game-support-urgent']) }],
     ['an expiry in the past', intent({ expires_at: '2020-01-01T00:00:00Z' }), { status: 422, code: 'expiry_too_short', field: 'expires_at' }],
     ['an expiry without an offset', intent({ expires_at: '2030-01-01T00:00:00' }), { status: 400, field: 'expires_at' }],
-    ['variables that a step of the purpose cannot be rendered from', intent({ variables: { category: 'x' } }), { status: 422, code: 'not_renderable', field: 'variables' }],
+    ['variables that a step of the purpose cannot be rendered from', intent({ variables: { category: 'x' } }), { status: 422, code: 'not_renderable', field: 'variables.queue' }],
     ['what is no artifact', intent({ artifacts: ['art_1'] }), { status: 400, code: 'invalid_field', field: 'artifacts.0' }],
     ['an artifact with a purpose that carries none', intent({ artifacts: ['art_01KB8Z5Q6W3T9X2M4N7P8R0S1V'] }), { status: 422, code: 'artifacts_not_carried', field: 'artifacts' }],
     ['a precondition', intent({ precondition_url: 'https://example.com/still' }), { status: 422, code: 'precondition_not_supported' }],
@@ -113,8 +114,70 @@ describe('sending a notification', () => {
     expect(answer.body).toMatchObject(wanted);
   });
 
+  it('names each variable that does not fit, its length and its bound, whichever step it is for', async () => {
+    const faults = async (over: Record<string, unknown>) => (await send(intent({ variables: { ...variables, ...over } }))).body;
+    expect(await faults({ queue: 'q'.repeat(33), region: 'USA' })).toMatchObject({
+      status: 422, code: 'not_renderable', field: 'variables.queue',
+      errors: [
+        { field: 'variables.queue', problem: expect.stringContaining('is longer than 32: it has 33 characters (template game-support-urgent-sms/'), cure: 'shorten it to at most 32 characters' },
+        { field: 'variables.region', problem: expect.stringContaining('is longer than 2: it has 3 characters'), cure: 'shorten it to at most 2 characters' },
+      ],
+    });
+    expect(await faults({ player_ref: 'p'.repeat(201) })).toMatchObject({ field: 'variables.player_ref', errors: [{ problem: expect.stringMatching(/longer than 200: it has 201 characters \(template game-support-urgent-email/), cure: 'shorten it to at most 200 characters' }] });
+    expect(await faults({ ticket_url: 'nowhere' })).toMatchObject({ code: 'not_renderable', field: 'variables.ticket_url', errors: [{ problem: expect.stringContaining('is not an http(s) address'), cure: expect.stringContaining('https://') }] });
+    expect(await faults({ message: undefined })).toMatchObject({ code: 'not_renderable', field: 'variables.message', errors: [{ problem: expect.stringContaining('is missing'), cure: expect.stringContaining('give it') }] });
+  });
+
+  describe('links in variables', () => {
+    const reset = (resetUrl: string) => intent({ purpose: 'password-reset', variables: { service: 'Harbour', host: 'accounts.example.com', valid_until: '12:10 UTC', reset_code: '481999', reset_url: resetUrl } }, { consent: ['sms:contract', 'email:contract'] });
+
+    test.each([
+      ['plain http', 'http://accounts.example.com/reset/TOKEN', /is an http link/, /give an https link/],
+      ['a user before the host', 'https://accounts.example.com@evil.example/reset/TOKEN', /holds a user or a password/, /leave them out/],
+    ])('are refused with %s, by the variable that holds them and never with what it held', async (_what, url, problem, cure) => {
+      const { status, body, text } = await send(reset(url));
+      expect([status, body]).toEqual([422, expect.objectContaining({ code: 'link_not_allowed', field: 'variables.reset_url', errors: [{ field: 'variables.reset_url', problem: expect.stringMatching(problem), cure: expect.stringMatching(cure) }] })]);
+      expect(text).not.toMatch(/TOKEN|evil/);
+    });
+
+    test('lead where they may: anywhere over https while nobody says where, and over plain http to this machine', async () => {
+      expect((await send(reset('https://anywhere.example/reset/t'))).status).toBe(202);
+      expect((await send(reset('http://127.0.0.1:3000/reset/t'))).status).toBe(202);
+    });
+
+    test('lead to the hosts of the deployment alone; what was accepted before stays accepted', async () => {
+      const bounded = await rig.start({ linkHosts: ['accounts.example.com', 'localhost:3000'] });
+      const there = (body: unknown, idempotencyKey: string) => postJson(`${bounded.url}/notifications`, body, { Authorization: `Bearer ${key}`, 'Idempotency-Key': idempotencyKey });
+      const poisoned = reset('https://accounts.example.com.evil.example/reset/t');
+      expect((await send(poisoned, 'poisoned')).status).toBe(202);
+      expect((await there(poisoned, 'poisoned')).body).toMatchObject({ replayed: true });
+      for (const [index, url] of ['https://accounts.example.com.evil.example/', 'https://accounts.example.com:8443/', 'https://evil.example/accounts.example.com', 'https:///evil.example/', 'http://127.0.0.1/'].entries()) {
+        expect((await there(reset(url), `away-${index}`)).body).toMatchObject({ status: 422, field: 'variables.reset_url', code: 'link_not_allowed' });
+      }
+      for (const [index, url] of ['https://accounts.example.com/reset/t', 'https://ACCOUNTS.example.com:443/reset/t', 'http://localhost:3000/t'].entries()) expect((await there(reset(url), `home-${index}`)).status).toBe(202);
+    });
+  });
+
   it('wants an idempotency key', async () => {
     expect((await post('/notifications', intent())).body).toMatchObject({ status: 400, code: 'idempotency_key_required', field: 'Idempotency-Key' });
+  });
+
+  it('says why a channel was not used where none was: in the receipt, its repetition, the view, the feed, and show', async () => {
+    const body = intent({}, { consent: ['sms:marketing'] });
+    const { status, body: receipt } = await send(body, 'no-consent');
+    const why = { status: 'suppressed', reason: 'no_consent', skipped: [{ channel: 'sms', reason: 'no_consent' }, { channel: 'email', reason: 'no_consent' }] };
+    expect([status, receipt]).toEqual([202, expect.objectContaining(why)]);
+    expect((await send(body, 'no-consent')).body).toEqual({ ...receipt, replayed: true });
+    const eventId = String(receipt.event_id);
+    expect((await get(`/notifications/${eventId}`)).body).toMatchObject(why);
+    const env = { DATABASE_URL: rig.database.url, TOCSIN_DATA_DIR: '/nonexistent' };
+    expect((await run(['show', eventId], { env })).out).toContain('suppressed (no_consent)');
+    expect(JSON.parse((await run(['show', eventId, '--json'], { env })).out)).toMatchObject(why);
+    // Without an address it is another reason than without a consent: each is told, and the last one stands for the whole.
+    const differing = await send(intent({}, { sms: null, consent: ['email:marketing'] }));
+    expect(differing.body).toMatchObject({ status: 'suppressed', reason: 'no_consent', skipped: [{ channel: 'sms', reason: 'no_address' }, { channel: 'email', reason: 'no_consent' }] });
+    expect((await run(['show', String(differing.body.event_id)], { env })).out).toContain('suppressed (sms: no_address, email: no_consent)');
+    expect((await get('/notifications?limit=200')).body['items']).toContainEqual(expect.objectContaining({ event_id: eventId, ...why }));
   });
 
   it('records a region without a policy as policy_rejected', async () => {

@@ -177,6 +177,56 @@ describe('a link to a report', () => {
   });
 });
 
+describe('visits that are refused unlooked at', () => {
+  /** Runs against an intake with these limits, and stops it, so that what goes on behind its answers has ended. */
+  const behind = async (perMinute: { address: number; link: number }, visit: (url: string) => Promise<void>): Promise<void> => {
+    const limited = await rig.start({ trustProxy: 1, reportsPerMinute: perMinute });
+    await visit(limited.url);
+    await limited.close();
+  };
+  const accessesOf = async (token: string) =>
+    (await query('SELECT action, result, encode(client, \'hex\') AS client FROM report_access WHERE link_id = $1 ORDER BY id', [(await linkOf(token))['link_id']])) as { action: string; result: string; client: string }[];
+  const resultsOf = async (token: string): Promise<string[]> => (await accessesOf(token)).map(({ action, result }) => `${action} ${result}`);
+
+  it('are recorded too: the page, a code asked for, a code tried, and what could not be read', async () => {
+    const links = await Promise.all([aLink(), aLink(), aLink(), aLink()]);
+    const [page, code, opened, garbled] = links.map(({ token }) => token) as [string, string, string, string];
+    await behind({ address: 1_000, link: 1 }, async (url) => {
+      const statuses = [];
+      for (const again of [1, 2]) {
+        void again;
+        statuses.push((await ask(`${url}/reports/${page}`)).status, (await postJson(`${url}/reports/${code}/code`, {})).status, (await postJson(`${url}/reports/${opened}/open`, { code: '1' })).status);
+      }
+      statuses.push((await postJson(`${url}/reports/${garbled}/open`, '{')).status);
+      expect(statuses).toEqual([200, 202, 403, 429, 429, 429, 400]);
+    });
+    expect(await resultsOf(page)).toEqual(['page asked', 'page limited']);
+    expect(await resultsOf(code)).toEqual(['code asked', 'code limited']);
+    expect(await resultsOf(opened)).toEqual(['open refused', 'open limited']);
+    expect(await resultsOf(garbled)).toEqual(['open malformed']);
+    const told = await run(['report-access', (links[2] as { eventId: string }).eventId], { env: { DATABASE_URL: rig.database.url, TOCSIN_DATA_DIR: '/nonexistent' } });
+    expect(told.out).toMatch(/a code was tried +limited/);
+  });
+
+  it('leave one row a minute for a network, no more for a link than it may be visited, and none for a link that is not', async () => {
+    const { token } = await aLink();
+    const count = async (): Promise<number> => Number((await query('SELECT count(*) AS count FROM report_access'))[0]?.['count']);
+    const before = await count();
+    await behind({ address: 1_000, link: 3 }, async (url) => {
+      const from = (address: string, one: string) => ask(`${url}/reports/${one}`, { headers: { 'X-Forwarded-For': address } });
+      for (let visit = 0; visit < 9; visit += 1) await from('192.0.2.1', token);
+      for (let address = 2; address < 9; address += 1) await from(`192.0.2.${address}`, token);
+      expect((await from('192.0.2.9', token)).status).toBe(429);
+      for (let visit = 0; visit < 9; visit += 1) expect((await from('192.0.2.1', 'n'.repeat(43))).status).toBe(visit < 3 ? 200 : 429);
+    });
+    const accesses = await accessesOf(token);
+    expect(accesses.map(({ result }) => result)).toEqual(['asked', 'asked', 'asked', 'limited', 'limited', 'limited']);
+    expect(new Set(accesses.slice(3).map(({ client }) => client)).size).toBe(3);
+    // Of the link that is not, those alone that were looked at.
+    expect(await count() - before).toBe(accesses.length + 3);
+  });
+});
+
 /** Posts with kept-alive connections, as fast as it is answered; resolves to the statuses, times and bodies. */
 const attack = async (requests: { token: string; code: string; address: string }[], { url, width }: { url: string; width: number }) => {
   const agent = new http.Agent({ keepAlive: true, maxSockets: width });

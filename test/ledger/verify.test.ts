@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type pg from 'pg';
+import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
 import type { Database } from '../../shared/ledger/database.ts';
 import { openDatabase } from '../../shared/ledger/database.ts';
 import { generateKeyRingText, parseKeyRing } from '../../shared/security/key-ring.ts';
+import { open, seal } from '../../shared/security/sealing.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { createTestDatabase } from '../support/test-database.ts';
-import { createTestEngine } from '../support/test-engine.ts';
+import { createTestEngine, urgentRequest } from '../support/test-engine.ts';
 import { checkpointAt, cloneDatabase, lives, rechain, tamper, verifyAll } from './verify-support.ts';
 
 const KEYS = generateKeyRingText();
@@ -19,6 +21,7 @@ let base: TestDatabase;
 let folder: string;
 let ids: string[];
 let younger: string;
+let rejected: string;
 beforeAll(async () => {
   base = await createTestDatabase();
   folder = await mkdtemp(join(tmpdir(), 'tocsin-verify-'));
@@ -29,6 +32,10 @@ beforeAll(async () => {
   ids.push(...await lives(engine, 5));
   await checkpointAt(engine, file, START + 60_000);
   younger = (await lives(engine, 1))[0] as string;
+  const request = urgentRequest('03');
+  const outcome = await acceptNotification(engine, { ...request, recipient: { ...request.recipient, region: 'BR' } });
+  if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
+  rejected = outcome.eventId;
   await engine.close();
 });
 afterAll(async () => {
@@ -72,7 +79,7 @@ describe('a ledger that nobody touched', () => {
     const verified = await verifyAll(db, { ring, file });
     await db.close();
     expect(verified.faults).toEqual([]);
-    expect(verified.counts.notifications).toBe(46);
+    expect(verified.counts.notifications).toBe(47);
     expect(verified.checkpoints).toMatchObject({ checkpoints: 2, inFile: 2, youngerEntries: expect.any(Number) });
   });
 });
@@ -103,7 +110,35 @@ describe('a superuser of the database', () => {
       ['request_fingerprint', `'\\x00'::bytea`], ['recipient_commitment', `'0'`], ['consent_references', `'[]'::jsonb`], ['template_versions', `'[]'::jsonb`],
     ];
     const places = await placesAfter((client) => changeEach(client, changes, (column, value) => `UPDATE notification SET ${column} = ${value} WHERE event_id = $1`));
-    expect(places.sort()).toEqual(changes.map(([column], turn) => `${delivered(turn)} ${column}`).sort());
+    const committed = changes.findIndex(([column]) => column === 'recipient_commitment');
+    expect(places.sort()).toEqual([...changes.map(([column], turn) => `${delivered(turn)} ${column}`), `${delivered(committed)} recipient.box`].sort());
+  });
+
+  test('who changes what is sealed beside the entries is found, also with a key of the deployment, at the row', async () => {
+    const boxes = [
+      // Another number under a genuine key: the box opens, and the intent is committed to somebody else.
+      async (client: pg.Client, eventId: string) => {
+        const row = (await client.query('SELECT key_id, box FROM recipient WHERE event_id = $1', [eventId])).rows[0] as { key_id: string; box: Buffer };
+        const recipient = JSON.parse(open(ring, { keyId: row.key_id, box: row.box }, `${eventId}/recipient`).toString()) as object;
+        const sealed = seal(ring, JSON.stringify({ ...recipient, sms: '+12025550199' }), `${eventId}/recipient`);
+        await client.query('UPDATE recipient SET box = $2, key_id = $3 WHERE event_id = $1', [eventId, sealed.box, sealed.keyId]);
+      },
+      (client: pg.Client, eventId: string) => client.query('UPDATE recipient SET (key_id, box) = (SELECT key_id, box FROM recipient WHERE event_id = $2) WHERE event_id = $1', [eventId, ids[0]]),
+      (client: pg.Client, eventId: string) => client.query(`UPDATE recipient SET sms_print = sha256('other') WHERE event_id = $1`, [eventId]),
+      (client: pg.Client, eventId: string) => client.query('UPDATE recipient SET email_print = NULL WHERE event_id = $1', [eventId]),
+      (client: pg.Client, eventId: string) => client.query('UPDATE recipient SET key_id = NULL, box = NULL, erased_at = now() WHERE event_id = $1', [eventId]),
+      (client: pg.Client, eventId: string) => client.query(`UPDATE sealed_payload SET key_id = NULL, box = NULL, destroyed_at = now() WHERE part = 'variables' AND event_id = $1`, [eventId]),
+    ];
+    const places = await placesAfter(async (client) => { for (const [turn, change] of boxes.entries()) await change(client, delivered(turn)); });
+    expect(places.sort()).toEqual([
+      ...['recipient.box', 'recipient.sms_print', 'recipient.box', 'recipient.sms_print', 'recipient.email_print', 'recipient.box', 'sealed_payload.box'].map((column, at) => `${delivered([0, 0, 1, 2, 3, 4, 5][at] as number)} ${column}`),
+    ].sort());
+  });
+
+  test('who brings back what an entry says was destroyed is found, as by a table that was restored on its own', async () => {
+    const places = await placesAfter((client) => client.query('UPDATE recipient SET (key_id, box, erased_at) = (SELECT key_id, box, NULL::timestamptz FROM recipient WHERE event_id = $2) WHERE event_id = $1', [rejected, old()]));
+    // The box of another notification does not open there either.
+    expect(places).toEqual([`${rejected} recipient.box`, `${rejected} recipient.box`]);
   });
 
   test('who deletes the last entry is found', async () => {

@@ -132,9 +132,13 @@ describe('the tree that the image consists of', () => {
     expect((await fetch(`http://127.0.0.1:${INTAKE_PORT}/readyz`)).status).toBe(200);
     expect(await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text()).toMatch(/^tocsin_build_info\{.*service="coordinator",backend="postgres"\} 1$/m);
     for (const child of [intake, coordinator]) {
-      const ended = once(child, 'exit');
+      // Its output is read to the end: `close` comes after `exit`.
+      const ended = once(child, 'close');
+      let last = '';
+      child.stdout?.on('data', (chunk: Buffer) => { last += chunk.toString(); });
       child.kill('SIGTERM');
       expect(await ended).toEqual([0, null]);
+      expect(last).toContain('"event":"service.stopped"');
     }
     const check = spawnSync(process.execPath, ['deploy/healthcheck.mjs', String(process.pid)], { cwd: tree, env: environment({}), encoding: 'utf8' });
     expect(check.status).toBe(1);

@@ -10,6 +10,7 @@ import { suppressDestination } from '../../shared/delivery/suppression.ts';
 import { explain } from '../../shared/domain/explain.ts';
 import type { ContentSnapshot } from '../../shared/domain/transitions.ts';
 import { readEntries } from '../../shared/ledger/reads.ts';
+import { expectAnswers } from '../support/answers.ts';
 import { describeOnBackends } from '../support/backends.ts';
 import { acceptReport, artifactFiles, sha256, storeReport } from '../support/reports.ts';
 import { openWorld } from '../support/world.ts';
@@ -49,8 +50,10 @@ describeOnBackends('an account report', (backend) => {
   const got = (eventId: string, channel: string) => world.sandbox.messages().filter((message) => message.attempt_key?.startsWith(`${eventId}.${channel}.`));
   const told = (eventId: string) => toldIn(world, eventId);
   /** Every sentence of the explanation, as it was reviewed once. */
-  const tells = async (name: keyof typeof GOLDEN, eventId: string, aside = /^$/) =>
+  const tells = async (name: keyof typeof GOLDEN, eventId: string, aside = /^$/) => {
+    await expectAnswers(world, eventId, `account-report/${name}`);
     expect([name, golden(await told(eventId)).filter((sentence) => !aside.test(sentence))]).toEqual([name, GOLDEN[name].toSorted()]);
+  };
   const attemptOf = async (eventId: string, channel: string) => (await world.state(eventId)).attempts.find((one) => one.channel === channel);
   const until = (eventId: string, wanted: Record<string, string>) =>
     world.until(eventId, (state) => Object.entries(wanted).every(([channel, name]) => state.attempts.some((one) => one.channel === channel && one.state === name)));

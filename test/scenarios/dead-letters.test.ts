@@ -5,6 +5,7 @@ import type { Policy } from '../../shared/domain/policy.ts';
 import { boardRule } from '../../services/dashboard/board.ts';
 import { reasonCookie } from '../../services/dashboard/operator-session.ts';
 import { run } from '../cli/support.ts';
+import { expectAnswers } from '../support/answers.ts';
 import { describeOnBackends } from '../support/backends.ts';
 import { shippedPolicies } from '../support/test-engine.ts';
 import { openWorld } from '../support/world.ts';
@@ -105,6 +106,7 @@ describeOnBackends('dead letters', (backend) => {
     expect(await tocsin(['retry', id, '--reason', 'checked', '--accept-duplicate', '--yes'])).toMatchObject({ code: 0 });
     await world.until(eventId, (state) => state.attempts[2]?.state === 'submitted' || state.attempts[2]?.state === 'delivered');
     expect(received(eventId).map((message) => message.attempt_key).sort()).toEqual([`${eventId}.email.1`, `${eventId}.sms.2`]);
+    await expectAnswers(world, eventId, 'dead-letters/retried-beside-the-email');
   });
 
   test('a discard takes it off the list and the board, with who and why, and sends nothing', async () => {

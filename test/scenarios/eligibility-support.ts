@@ -7,6 +7,7 @@ import type { Policy, PolicyStep, QuietHours } from '../../shared/domain/policy.
 import type { NotificationState } from '../../shared/domain/state.ts';
 import type { Channel } from '../../shared/domain/words.ts';
 import { readEntries } from '../../shared/ledger/reads.ts';
+import { expectAnswers } from '../support/answers.ts';
 import { golden, steadied } from '../support/golden.ts';
 import { shippedPolicies, shippedPolicy, urgentRequest } from '../support/test-engine.ts';
 import type { World } from '../support/world.ts';
@@ -68,6 +69,7 @@ export const openAsking = (world: World) => {
       const { policy } = await world.engine.versions.bind(state.purpose, state.policyVersion);
       const entries = (await readEntries(world.engine.db, eventId)).map((entry) => ({ at: entry.at.getTime(), kind: entry.kind, details: detailsOf(entry) }));
       const text = steadied(`status: ${await world.status(eventId)}\n\n${explain(state, entries, policy).join('\n')}\n`, state.requestedAt);
+      await expectAnswers(world, eventId, `eligibility/${name}`);
       expect(text).toContain(`policy ${state.purpose}/${state.policyVersion}`);
       expect(text).toBe(golden(new URL(`./golden/eligibility/${name}.txt`, import.meta.url), text));
     },

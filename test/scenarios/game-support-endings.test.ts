@@ -10,6 +10,7 @@ import { suppressDestination } from '../../shared/delivery/suppression.ts';
 import { explain } from '../../shared/domain/explain.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
 import { readEntries, readTicket } from '../../shared/ledger/reads.ts';
+import { expectAnswers } from '../support/answers.ts';
 import { describeOnBackends } from '../support/backends.ts';
 import { golden, steadied } from '../support/golden.ts';
 import { shippedPolicies } from '../support/test-engine.ts';
@@ -71,6 +72,7 @@ describeOnBackends('how a ticket ends', (backend) => {
     const { policy } = await world.engine.versions.bind(state.purpose, state.policyVersion);
     const told = explain(state, (await readEntries(world.engine.db, eventId)).map((entry) => ({ at: entry.at.getTime(), kind: entry.kind, details: detailsOf(entry) })), policy);
     const text = steadied(`status: ${await world.status(eventId)}\n\n${told.join('\n')}\n`, state.requestedAt);
+    await expectAnswers(world, eventId, `${purpose}/${name}`);
     expect(text).toContain(`policy ${purpose}/2`);
     expect(state.settledAt !== null || state.rejected !== null).toBe(true);
     expect(text).toBe(golden(new URL(`./golden/${purpose}/${name}.txt`, import.meta.url), text));

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { retryAttempt } from '../../shared/delivery/retry-attempt.ts';
+import { expectAnswers } from '../support/answers.ts';
 import { describeOnBackends } from '../support/backends.ts';
 import { openWorld } from '../support/world.ts';
 import type { World } from '../support/world.ts';
@@ -47,6 +48,7 @@ describeOnBackends('a provider that refuses our account', (backend) => {
     await submitted(probe);
     expect([received(probe, 'sms'), received(probe, 'email'), (await provider())?.['state']]).toEqual([1, 0, 'closed']);
     await world.advance(2_000_000);
+    for (const [eventId, name] of [[first, 'whose-account-was-refused'], [next, 'that-did-not-wait'], [probe, 'that-was-the-probe']] as const) await expectAnswers(world, eventId, `provider-trouble/${name}`);
   });
 
   test('lets wait what has nowhere else to go: one of it probes, and the rest goes out once, when that passes', async () => {
@@ -56,6 +58,7 @@ describeOnBackends('a provider that refuses our account', (backend) => {
     for (const eventId of waiting) await held(eventId);
     await world.coordinator.sweep();
     expect(waiting.map((eventId) => received(eventId, 'sms'))).toEqual([0, 0, 0]);
+    await expectAnswers(world, waiting[0] as string, 'provider-trouble/that-waits');
     await untilProbe();
     for (const eventId of waiting) await submitted(eventId);
     expect(waiting.map((eventId) => received(eventId, 'sms'))).toEqual([1, 1, 1]);

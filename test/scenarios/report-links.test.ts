@@ -5,6 +5,7 @@ import type { RunningIntake } from '../../services/intake/intake.ts';
 import type { MessageView } from '../../services/sandbox/views.ts';
 import { loadRoster } from '../../shared/content/roster.ts';
 import { fileURLToPath } from 'node:url';
+import { expectAnswers } from '../support/answers.ts';
 import { describeOnBackends } from '../support/backends.ts';
 import { acceptReport, storeReport } from '../support/reports.ts';
 import { openWorld } from '../support/world.ts';
@@ -56,6 +57,9 @@ describeOnBackends('a link to a report, from message to download', (backend) => 
       expect((await post(`${path}/open`, { code })).status).toBe(403);
     }
     await world.advance(60_000);
+    const codes = await world.ask("SELECT event_id, (SELECT min(channel) FROM attempt a WHERE a.event_id = n.event_id) AS channel FROM notification n WHERE purpose = 'report-code'");
+    expect(codes.map(({ channel }) => channel).sort()).toEqual(['email', 'sms']);
+    for (const { event_id: code, channel } of codes) await expectAnswers(world, String(code), `report-code/by-${String(channel)}`);
   });
 
   test('a code lapses after ten minutes, with its notification', async () => {

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { reviewAlerts } from '../../shared/delivery/alerts.ts';
+import { surveyRisks } from '../../shared/delivery/at-risk.ts';
+import { closeNotification } from '../../shared/delivery/close-notification.ts';
 import { notificationView } from '../../shared/delivery/notification-view.ts';
 import { retryAttempt } from '../../shared/delivery/retry-attempt.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
@@ -11,6 +14,7 @@ import { notification as answered } from '../../services/intake/api-answers.ts';
 import { toEntry } from '../../services/cli/ledger-session.ts';
 import { drawTimeline } from '../../services/cli/draw-timeline.ts';
 import { timelineView } from '../../services/cli/timeline-view.ts';
+import { expectAnswers } from '../support/answers.ts';
 import { describeOnBackends } from '../support/backends.ts';
 import { recordOf } from '../support/ends.ts';
 import { golden } from '../support/golden.ts';
@@ -51,6 +55,7 @@ describeOnBackends('a step in shadow', (backend) => {
     .filter((line) => line.startsWith(`${name}{`)).reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
   const ends = async (eventId: string, name: string): Promise<void> => {
     await world.advance(45 * MINUTE);
+    await expectAnswers(world, eventId, `shadow/${name}`);
     const text = orderly(await recordOf(world, eventId));
     expect(text).toBe(golden(new URL(`./golden/shadow/${name}.txt`, import.meta.url), text));
   };
@@ -109,6 +114,28 @@ describeOnBackends('a step in shadow', (backend) => {
     expect(await deadLetters(eventId)).toBe(0);
     await world.advance(45 * MINUTE);
     expect(await world.status(eventId)).toBe('delivered');
+  });
+
+  test('everywhere puts nothing at risk, tells nobody and counts nowhere, also where no worker and no sweep comes until it has expired', async () => {
+    const counters = ['tocsin_attempts_ended_total', 'tocsin_unresolved_at_deadline_total', 'tocsin_completion_seconds_count', 'tocsin_dead_letters_total', 'tocsin_duplicates_prevented_total', 'tocsin_cost_estimate_total'];
+    const standing = (): Promise<number[]> => Promise.all(counters.map(counted));
+    await world.advance(45 * MINUTE);
+    const before = await standing();
+    let waiting = '';
+    await world.whileDown(async () => {
+      waiting = await accept('01', 'all-in-shadow');
+      for (const minutes of [1, 7, 6]) {
+        world.jump(minutes * MINUTE);
+        expect((await surveyRisks(world.engine, { also: [waiting] })).rows).toEqual([]);
+        expect(await reviewAlerts(world.engine, [])).toEqual({ raised: [], ended: [] });
+      }
+      world.jump(2 * MINUTE);
+    });
+    await world.until(waiting, (state) => state.settledAt !== null);
+    const closed = await accept('01', 'all-in-shadow');
+    await closeNotification(world.engine, { tenant: null, eventId: closed, reason: 'consumed', actor: 'test', requestId: 'close' });
+    await world.until(await accept('01', 'all-in-shadow'), (state) => state.settledAt !== null);
+    expect(await standing()).toEqual(before);
   });
 
   test('leaves a ledger that verifies', async () => {

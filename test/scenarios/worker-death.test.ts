@@ -14,6 +14,7 @@ import { verifyNotifications } from '../../shared/ledger/verify-database.ts';
 import { collectFaults } from '../../shared/ledger/verify-fault.ts';
 import type { FaultPoint } from '../../shared/telemetry/fault-points.ts';
 import type { TransportChoice } from '../../shared/transports/carriers.ts';
+import { expectAnswers } from '../support/answers.ts';
 import type { TestBackend } from '../support/backends.ts';
 import { describeOnBackends } from '../support/backends.ts';
 import { golden, steadied } from '../support/golden.ts';
@@ -161,6 +162,7 @@ describeOnBackends('whose worker is killed with -9', (backend) => {
       await world.coordinator.sweep();
       await world.advance(HOUR);
     }
+    await expectAnswers(world, eventId, `worker-death/${purpose}/${ENDS[point]}`);
     const text = await told(eventId, next === null);
     expect(text).toBe(golden(new URL(`./golden/worker-death/${purpose}/${ENDS[point]}.txt`, import.meta.url), text));
     const unsent = point === 'submission-started' ? 0 : 1;

@@ -2,7 +2,9 @@ import { ulid } from 'ulid';
 import { handOutPolls } from '../../services/coordinator/hand-out-polls.ts';
 import { createEngine } from '../../shared/delivery/engine.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
-import { performAttempt } from '../../shared/delivery/perform-attempt.ts';
+import { createHands } from '../../shared/delivery/hands.ts';
+import { noRecent } from '../../shared/delivery/recent.ts';
+import { performAttempt, performStarted } from '../../shared/delivery/perform-attempt.ts';
 import { pollAttempt } from '../../shared/delivery/poll-attempt.ts';
 import { createOriginDesk } from '../../shared/delivery/origin-desk.ts';
 import { createRelay } from '../../shared/delivery/relay.ts';
@@ -87,6 +89,26 @@ export const createFleet = (settings: FleetSettings): Fleet => {
     };
   };
 
+  /** Who decides in these has workers at hand, as in the standalone; not always one that is free. */
+  const hasHands = ({ role, index }: Process): boolean => (role === 'intake' || role === 'coordinator') && index % 2 === 1;
+  const giveHands = ({ process, engine }: Member): void => {
+    for (const channel of ['sms', 'email'] as const) {
+      let asked = 0;
+      engine.hands.serve(channel, {
+        provider: carriers[channel].name,
+        place: () => {
+          asked += 1;
+          return asked % 4 === 0 ? null : {
+            leave: () => undefined,
+            submit: (key, started) => void performStarted(engine, key, started, {
+              transport: settings.provider().transport(process, channel), submitStartWithinMs: SUBMIT_START_WITHIN_MS, actor: process.name,
+            }),
+          };
+        },
+      });
+    }
+  };
+
   const boot = (index: number, life: number): void => {
     const around = settings.around();
     const role = ROLES[index] as Process['role'];
@@ -97,12 +119,13 @@ export const createFleet = (settings: FleetSettings): Fleet => {
     const relay = createRelay({ ledger: port, queue, now, log });
     const engine = createEngine({
       db: noDatabase, ledger: port, versions: simulatedVersions().store, ring, carriers, sender: { sms: '+12025550100', email: 'Tocsin <tocsin@example.com>' },
-      log, now, monotonic: () => around.scheduler.now, random: random.next, hostNow: () => around.scheduler.now, wait: (ms) => waitIn(around, process, ms),
+      ...(hasHands(process) ? { hands: createHands(), recent: { ...noRecent, providers: () => ledger.providers } } : {}), log, now, monotonic: () => around.scheduler.now, random: random.next, hostNow: () => around.scheduler.now, wait: (ms) => waitIn(around, process, ms),
       mint: { eventId: (at) => `evt_${ulid(at, random.next)}`, salt: () => 'ab'.repeat(32) }, onEnqueued: () => relay.wake(), onAsked: (question) => desk.ask(question),
     });
     const desk = createOriginDesk({ engine, client: settings.origins.clientOf(process), actor: process.name });
     members[index] = { process, engine, relay, tick: () => Promise.resolve() };
     serve(members[index]);
+    if (hasHands(process)) giveHands(members[index]);
   };
 
   const kill = (process: Process, restartAfterMs: number): void => {

@@ -5,6 +5,8 @@ import type { PollClaim } from '../../shared/ledger/lease-polls.ts';
 import type { LedgerPort } from '../../shared/ledger/ledger-port.ts';
 import type { Loaded } from '../../shared/ledger/load.ts';
 import type { Append, SealedBox } from '../../shared/ledger/rows.ts';
+import type { StoredState } from '../../shared/ledger/stored-state.ts';
+import { unpackState } from '../../shared/ledger/stored-state.ts';
 import type { NewSuppression } from '../../shared/ledger/suppressions.ts';
 import type { NewWithdrawal } from '../../shared/ledger/consents.ts';
 import type { ThrottleAt } from '../../shared/ledger/throttles.ts';
@@ -203,7 +205,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
     const attempts = merged(n.attempts, append.rows.attempts);
     checkAttempts(attempts, messages);
     const before = n.entries.length === 0 ? null : n.state;
-    const stored: NotificationState = append.after;
+    const stored = unpackState(JSON.parse(JSON.stringify(append.rows.state['state'])) as StoredState);
     n.attempts = attempts;
     for (const row of attempts.values()) if (row.providerMessageId !== null) messages.set(`${row.provider} ${row.providerMessageId}`, row.key);
     n.entries.push(...added);
@@ -275,6 +277,8 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
         decideAt: null, entries: [], attempts: new Map(), deadLetters: new Map(), prints,
       };
       if (createHash('sha256').update(one.intent, 'utf8').digest('hex') !== n.intentHash) throw new ConstraintViolation('notification_check', '23514');
+      // What it starts it starts as an append would.
+      if (isBarred(n, one.append) || isWithdrawn(n, one.append) || !stands(one.append)) return { kind: 'suppressed', suppressed };
       write(n, one.append);
       notifications.set(n.eventId, n);
       byKey.set(`${one.tenant} ${one.idempotencyKey}`, n);

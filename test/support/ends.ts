@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import { detailsOf } from '../../shared/delivery/notification-view.ts';
 import { explain } from '../../shared/domain/explain.ts';
 import { readEntries } from '../../shared/ledger/reads.ts';
+import { expectAnswers } from './answers.ts';
 import { golden, steadied } from './golden.ts';
 import type { World } from './world.ts';
 
@@ -17,6 +18,7 @@ export const recordOf = async (world: World, eventId: string): Promise<string> =
 
 /** Holds that record against the kept text of that name. */
 export const expectRecord = async (world: World, eventId: string, file: URL): Promise<void> => {
+  await expectAnswers(world, eventId, file.pathname.slice(file.pathname.indexOf('/golden/') + '/golden/'.length, -'.txt'.length));
   const text = await recordOf(world, eventId);
   expect(text).toBe(golden(file, text));
 };

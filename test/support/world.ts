@@ -134,7 +134,7 @@ export const openWorld = async (settings: WorldSettings): Promise<World> => {
     artifacts: createFileArtifactStore(artifactDir, base.ring),
     monotonic: () => performance.now() + paused,
     onAsked: (question) => desk.ask(question),
-    ...(handOver ? { recent: createRecent(), onEnqueued: (attempts) => { if (!handOver.offer(attempts, now())) relay.wake(); } } : {}),
+    ...(handOver ? { recent: createRecent(), hands: handOver.hands, onEnqueued: (attempts) => { if (!handOver.offer(attempts, now())) relay.wake(); } } : {}),
     ...(settings.random ? { random: settings.random } : {}),
     append: async (append) => {
       const won = await base.append(append);

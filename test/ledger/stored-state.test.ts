@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
+import type { Engine } from '../../shared/delivery/engine.ts';
+import { emptyState } from '../../shared/domain/state.ts';
+import { packState, unpackState } from '../../shared/ledger/stored-state.ts';
+import type { StoredState } from '../../shared/ledger/stored-state.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { createTestEngine, urgentRequest } from '../support/test-engine.ts';
+
+let engine: Engine & { close: () => Promise<void> };
+beforeAll(async () => { engine = await createTestEngine({ url: (await createTestDatabase()).url }); });
+afterAll(() => engine.close());
+
+const stored = async (eventId: string): Promise<{ state: StoredState; bytes: number }> =>
+  (await engine.db.pool.query('SELECT state, length(state::text) AS bytes FROM notification_state WHERE event_id = $1', [eventId])).rows[0];
+const accepted = async (): Promise<string> => {
+  const outcome = await acceptNotification(engine, urgentRequest('01'));
+  return outcome.kind === 'accepted' ? outcome.eventId : '';
+};
+
+test('a state is stored without what says nothing, and read back whole', async () => {
+  const eventId = await accepted();
+  const { state, bytes } = await stored(eventId);
+  const loaded = await engine.load(eventId);
+  expect(loaded?.state).toMatchObject({ ...emptyState(eventId), version: 3, purpose: 'game-support-urgent', policyVersion: expect.anything(), requestedAt: expect.anything(), expiresAt: expect.anything(), reconcileUntil: expect.anything(), steps: expect.anything(), attempts: expect.anything() });
+  expect(loaded?.state.attempts[0]).toMatchObject({ state: 'queued', submissions: 0, evidence: null, unknownSubmissions: [], held: false, settledAt: null });
+  expect(state).not.toHaveProperty('settledAt');
+  expect(bytes).toBeLessThan(JSON.stringify(loaded?.state).length * 0.7);
+});
+
+test('a state that was stored whole, before that, reads the same', async () => {
+  const eventId = await accepted();
+  const before = (await engine.load(eventId))?.state;
+  await engine.db.pool.query('UPDATE notification_state SET state = $2 WHERE event_id = $1', [eventId, JSON.stringify(before)]);
+  expect((await engine.load(eventId))?.state).toEqual(before);
+});
+
+test('what says something is kept, whatever it is', () => {
+  const state = { ...emptyState('evt_1'), closed: { reason: 'taken', at: 5 }, expired: true, paused: null, steps: [{ channel: 'sms' as const, phase: 'skipped' as const, reason: 'no_address' as const }] };
+  expect(packState(state)).toEqual({
+    eventId: 'evt_1', version: 0, purpose: '', policyVersion: 0, strategy: 'escalate', requestedAt: 0, expiresAt: 0, reconcileUntil: 0, closed: { reason: 'taken', at: 5 }, expired: true,
+    steps: [{ channel: 'sms', phase: 'skipped', reason: 'no_address' }], attempts: [],
+  });
+  expect(unpackState(JSON.parse(JSON.stringify(packState(state))) as StoredState)).toEqual(state);
+});
