@@ -179,7 +179,7 @@ describe('tocsin replay-render', () => {
     for (let index = 0; index < 21; index += 1) await acceptNotification(engine, urgentRequest('03', { idempotencyKey: `many-${index}` }));
     const told = async (limit: number) => {
       const { out } = await replay('--to', '2', '--limit', String(limit));
-      return [out.match(/^evt_\S+ +sms/gm)?.length, out.includes('Only the first 20 are told one by one')];
+      return [out.match(/^evt_\S+ +(?:sms|email) +differs/gm)?.length, out.includes('Only the first 20 are told one by one')];
     };
     expect([await told(19), await told(20), await told(21)]).toEqual([[19, false], [20, false], [20, true]]);
   });
