@@ -229,7 +229,7 @@ describe('the throttle of logins', () => {
     for (let tries = 0; tries <= LOGIN_LIMITS.together; tries += 1) expect((await guess('hal', '203.0.113.32')).status).toBe(429);
     const { rows } = await rig.engine.db.pool.query<{ failures: number }>('SELECT failures FROM login_throttle WHERE until_at > $1 AND failures > 1', [new Date(clock.at)]);
     expect(rows).toEqual([{ failures: LOGIN_LIMITS.network }]);
-  });
+  }, 120_000);
 
   it('answers a name with a control character as any wrong name, and counts it', async () => {
     const name = 'a\0';
