@@ -78,6 +78,25 @@ const RELEASE_EVERY_MS = 100;
 const PARTITIONS_EVERY_MS = 6 * 3_600_000;
 const ARTIFACTS_EVERY_MS = 10 * 60_000;
 
+/** Calls that come while one runs share the next one: what became due meanwhile is not missed, and none piles up. */
+const coalesced = (work: () => Promise<void>): { run: () => Promise<void>; idle: () => Promise<unknown> } => {
+  let running: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+  const begin = (): Promise<void> => {
+    next = null;
+    running = work().finally(() => { running = null; });
+    return running;
+  };
+  return {
+    run: () => {
+      if (running === null) return begin();
+      next ??= running.then(begin, begin);
+      return next;
+    },
+    idle: () => running?.catch(() => undefined) ?? Promise.resolve(),
+  };
+};
+
 /**
  * The coordinator: repeatable jobs that take what is due by index. Decisions and polls are two clocks; neither keeps state in
  * memory, so that a restart resets nothing and any number of coordinators may run.
@@ -108,26 +127,15 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   const handOut = async (): Promise<void> => {
     pollsHere = await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)), room: () => gate.room() + settings.pollConcurrency * OWN_POLLS_AHEAD, perSecond: settings.pollsPerSecond });
   };
-  const sweepOnce = async (): Promise<void> => {
-    // Two clocks: a status is read without waiting for what is decided to be written down, and the other way round.
-    const both = await Promise.allSettled([decide(), handOut()]);
+  // Two clocks: a status is read without waiting for what is decided to be written down, and the other way round.
+  const decisions = coalesced(decide);
+  const polls = coalesced(handOut);
+  const sweep = async (): Promise<void> => {
+    const both = await Promise.allSettled([decisions.run(), polls.run()]);
     for (const one of both) if (one.status === 'rejected') throw one.reason;
     await beat();
     // Not awaited: no decision waits for an operator's list, nor for its queue.
     void deadLetters.attendIfDue();
-  };
-  // Ticks that come while a sweep runs share the next one: what became due meanwhile is not missed, and none piles up.
-  let running: Promise<void> | null = null;
-  let next: Promise<void> | null = null;
-  const sweep = (): Promise<void> => {
-    const begin = (): Promise<void> => {
-      next = null;
-      running = sweepOnce().finally(() => { running = null; });
-      return running;
-    };
-    if (running === null) return begin();
-    next ??= running.then(begin, begin);
-    return next;
   };
 
   const clock = settings.onMoved && startDueClock({ engine, sweep, onMoved: settings.onMoved, heldBackMs: HELD_BACK_MS });
@@ -181,7 +189,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
       await Promise.all([checkpoints?.close(), alerts?.close(), bounces?.close(), inbound.close(), erasures.close(), retention.close()]);
       await heartbeat.close();
       await Promise.all([deadLetters.close(), ...workers.map((worker) => worker.close())]);
-      await running?.catch(() => undefined);
+      await Promise.all([decisions.idle(), polls.idle()]);
       await gate.idle();
     },
   };

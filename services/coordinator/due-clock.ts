@@ -4,7 +4,9 @@ import type { NotificationState } from '../../shared/domain/state.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 
 /** Instants this near share a sweep: a sweep costs the same whether it finds one that is due or twenty. */
-const GRAIN_MS = 15;
+const GRAIN_MS = 25;
+/** A sweep so near makes a question for the next due instant needless. */
+const LOOK_AHEAD_GRAINS = 4;
 /** What is further away is found by the repeated tick. */
 const HORIZON_MS = 1_000;
 
@@ -62,8 +64,8 @@ export const startDueClock = ({ engine, sweep, onMoved, heldBackMs }: DueClockSe
     for (const grain of grains) if (grain <= now) grains.delete(grain);
     try {
       await sweep();
-      // Where the next sweep is near anyway, it finds what comes first.
-      if (!grains.has(Math.floor(now) + 1) && !grains.has(Math.floor(now) + 2)) await lookAhead();
+      // Where the next sweep is near anyway, the one after it finds what was laid by somebody else.
+      if (Math.min(...grains) > now + LOOK_AHEAD_GRAINS) await lookAhead();
     } catch (error) {
       engine.log.warn({ event: EVENTS.sweepFailed, error: (error as Error).name });
     }

@@ -212,6 +212,8 @@ export const createAcceptor = (db: Database, metrics: Metrics): ((one: NewNotifi
   },
   keyOf: (one) => `${one.tenant} ${one.idempotencyKey}`,
   maxGroup: 100,
+  // While one group waits for its flush to disk the next one is worked on.
+  lanes: 2,
   paceMs: PACE_MS,
   retryAlone: (error) => !isDatabaseAway(error),
 });

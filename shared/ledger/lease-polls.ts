@@ -25,14 +25,16 @@ const FREE = '(a.poll_leased_until IS NULL OR a.poll_leased_until <= $1::timesta
 // Each part follows an index and stops at its limit, so that a long backlog costs no more than a short one. The row of a provider is locked first: two coordinators spend one budget, one after the other. An attempt that the other
 // one leased meanwhile is seen as leased when its own row is locked. What was paid for by a clock that was far ahead, and has been put right,
 // counts for nothing: or no status would be read until that hour has come.
+// A lease is not evidence: it is committed without waiting for the disk, and where the server loses it the poll is merely due again.
 const LEASE: Statement = {
-  name: 'tocsin_lease_polls_v3',
+  name: 'tocsin_lease_polls_v4',
   fixedPlan: true,
   text: `
 WITH pace AS (
   SELECT p.provider, w.refill, greatest(CASE WHEN p.paid_until <= $1::timestamptz + interval '1 second' THEN p.paid_until END, $1::timestamptz - make_interval(secs => w.burst / w.refill)) AS paid_until
     FROM poll_pace p JOIN unnest($4::text[], $5::float8[], $6::float8[]) AS w (provider, refill, burst) ON w.provider = p.provider
    CROSS JOIN LATERAL (SELECT 1 FROM attempt a WHERE a.provider = p.provider AND a.next_poll_at <= $1::timestamptz AND ${FREE} ORDER BY a.next_poll_at LIMIT 1) any_due
+   CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true)) unhurried
    ORDER BY p.provider FOR UPDATE OF p),
 budget AS (
   SELECT provider, refill, paid_until, greatest(0, least($3::int, floor(extract(epoch FROM $1::timestamptz - paid_until) * refill + 0.001)))::int AS reads FROM pace),
