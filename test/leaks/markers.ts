@@ -39,7 +39,7 @@ export const MAY_STAND: readonly Exception[] = [
   { marker: ['caller'], at: /^db:public\.ledger_entry\.(actor|body)$|^dump:public\.ledger_entry(_\d+_\d+)?$/, why: 'who acts, as the caller names him: a name by its pattern, with no room for an address or a sentence' },
   { marker: ['caller'], at: /^page:\w+ \/notifications\/:event_id(\/live|\/view)?$|^api:GET \/notifications\/:event_id\/history$|^cli:ledger export$/, why: 'the ledger says who acted' },
   { marker: ['caller'], at: /^db:public\.audit_entry\.(target|body)$|^dump:public\.audit_entry$|^cli:audit list$|^page:(GET \/audit\?actor|admin \/audit)$/, why: 'whose entries an administrator looked up is an entry: a name by its pattern' },
-  { marker: ['email'], at: /^page:GET \/audit\?actor$/, why: 'a form keeps what was just typed into it, for whoever typed it' },
+  { marker: ['pauseReason', 'resumeReason', 'closeReason', 'retryReason'], at: /^page:(viewer|operator|admin) \/notifications\/:event_id(\/live)?$/, why: 'a reason stays visible on what it was given for, opened for whoever is signed in' },
   { marker: ['inUrl'], at: /^api:GET \/reports \(wrong address\)$/, why: 'the page answers alike whether or not there is such a link, and its forms go to where it is' },
   { marker: ['nested'], at: /^api:POST \/notifications \(refused\)$/, why: 'whoever sent a field that there is not is told which' },
   { marker: ['secretUrl', 'secretCode'], at: /^cli:show --message$/, why: 'the message as its provider gets it, for whoever holds the keys and asks for it; its destination is masked' },
