@@ -75,7 +75,7 @@ const AWAY_CODES = new Set([
   '57P01', '57P02', '57P03', '08000', '08001', '08003', '08006', '53300',
   'P1001', 'P1002', 'P1008', 'P1017', 'P2024',
 ]);
-const AWAY_TEXT = /connection terminated|timeout exceeded when trying to connect|query read timeout|server closed the connection|is not queryable|can't reach database|the database system is/i;
+const AWAY_TEXT = /connection terminated|timeout exceeded when trying to connect|timeout expired|query read timeout|server closed the connection|is not queryable|can't reach database|the database system is/i;
 
 interface ErrorShape { code?: unknown; message?: unknown; cause?: unknown; errors?: unknown; meta?: { driverAdapterError?: unknown } }
 
