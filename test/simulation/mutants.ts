@@ -32,6 +32,8 @@ const FOCUS: Readonly<Record<string, FocusName>> = {
   'deadline-from-planning': 'quiet-hours',
   'withdrawal-not-in-the-append': 'withdrawals',
   'throttle-not-in-the-append': 'floods',
+  'started-with-its-decision-unasked': 'asked-origins',
+  'a-shadow-is-started-with-its-decision': 'in-shadow',
 };
 
 const DELIVERY = 'shared/delivery';
@@ -144,6 +146,9 @@ export const MUTANTS: readonly Mutant[] = [
   one(47, 'deadline-from-planning', `${DOMAIN}/plan-attempt.ts`, ['laterSteps(work, index) : [], startsAt, work.state.expiresAt)', 'laterSteps(work, index) : [], now, work.state.expiresAt)']),
   one(48, 'withdrawal-not-in-the-append', TWIN, [IS_WITHDRAWN, '']),
   one(49, 'throttle-not-in-the-append', TWIN, [IS_THROTTLED, '']),
+  one(50, 'started-with-its-decision-unasked', `${DOMAIN}/take-up.ts`, ['&& work.state.precondition === null ', '']),
+  one(51, 'a-shadow-is-started-with-its-decision', `${DOMAIN}/take-up.ts`, [' && !attempt.shadow', '']),
+  one(52, 'called-though-the-acceptance-was-there-already', `${DELIVERY}/accept-notification.ts`, ["if (accepted.kind === 'exists') return replay(accepted);", "if (accepted.kind === 'exists') { grasp?.submit(decision, after); return replay(accepted); }"]),
 ];
 
 /** The focus under which a mistake is looked for; none for most. */
