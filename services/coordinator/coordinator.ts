@@ -131,7 +131,10 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   const decisions = coalesced(decide);
   const polls = coalesced(handOut);
   const sweep = async (): Promise<void> => {
-    const both = await Promise.allSettled([decisions.run(), polls.run()]);
+    const deciding = decisions.run();
+    // Under a tick of the queue deadlines go first; what was heard in the same instant comes after them, every time.
+    if (settings.onMoved === undefined) await deciding.catch(() => undefined);
+    const both = await Promise.allSettled([deciding, polls.run()]);
     for (const one of both) if (one.status === 'rejected') throw one.reason;
     await beat();
     // Not awaited: no decision waits for an operator's list, nor for its queue.

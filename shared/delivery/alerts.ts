@@ -1,3 +1,4 @@
+import type { EndedAs } from '../domain/at-risk.ts';
 import type { NextAction } from '../domain/next-action.ts';
 import { layRisks } from '../ledger/at-risk.ts';
 import type { AlertKind, DueAlert, ReceiverName, WantedAlert } from '../ledger/alerts.ts';
@@ -5,7 +6,7 @@ import { endAlerts, leaseAlertPosts, raiseAlerts, readOpenAlerts, settleAlertPos
 import { EVENTS } from '../telemetry/events.ts';
 import type { AlertNotice, AlertReceiver } from '../transports/alerts/receiver.ts';
 import { surveyRisks } from './at-risk.ts';
-import type { RiskRow } from './at-risk.ts';
+import type { RiskRow, Standing } from './at-risk.ts';
 import type { Engine } from './engine.ts';
 
 /** What an alert says of the notification that it names: codes, ids and instants, never an address or a text. */
@@ -13,6 +14,8 @@ export interface AlertFacts {
   region: string; urgency: string; policy_version: number; channels: string[]; last_read_at: number | null; deadline_at: number; action: NextAction; since: number;
   /** How many of its purpose there are, this one with them; a page is always one. */
   count: number;
+  /** How a page ended; absent while it lasts, and for a warning. */
+  ended_as?: EndedAs;
 }
 
 /** Most pages that last at once: beyond that the number is the news, which the metrics tell. */
@@ -46,6 +49,11 @@ export const wantedAlerts = (rows: readonly RiskRow[]): WantedAlert<AlertFacts>[
   ];
 };
 
+/** What a page says once it is over: what was true when it was raised is not any more. */
+const endOf = (standing: Standing | undefined): Partial<AlertFacts> => (standing === undefined ? {} : {
+  ended_as: standing.endedAs, channels: standing.channels, last_read_at: standing.lastReadAt, action: standing.endedAs === 'expired' ? 'reach_otherwise' : 'over',
+});
+
 /**
  * Looks at all that may be at risk, raises what is new and ends what is over. Any number of coordinators may do so at once: an incident is
  * one row. Postgres alone. Returns the keys that this call raised and ended.
@@ -59,7 +67,7 @@ export const reviewAlerts = async (engine: Engine, receivers: readonly ReceiverN
   const keys = new Set(wanted.map(({ dedupKey }) => dedupKey));
   // Where only the oldest were looked at, that none was found of a purpose says nothing.
   const over = open.filter(({ dedupKey, kind }) => !keys.has(dedupKey) && (kind === 'at_risk' || !survey.more));
-  const ended = await endAlerts(engine.db, over.map(({ id }) => id), survey.now);
+  const ended = await endAlerts(engine.db, over.map(({ id, kind, eventId }) => ({ id, facts: kind === 'at_risk' ? endOf(survey.standing.get(eventId)) : {} })), survey.now);
   for (const { dedupKey, kind, eventId, facts } of wanted) if (raised.includes(dedupKey)) engine.log.warn({ event: EVENTS.alertRaised, alert: dedupKey, kind, event_id: eventId, action: facts.action, to_deadline_ms: facts.deadline_at - survey.now });
   for (const dedupKey of ended) engine.log.info({ event: EVENTS.alertEnded, alert: dedupKey });
   return { raised, ended };
@@ -72,7 +80,7 @@ const RUNBOOKS: Record<AlertKind, string> = { at_risk: 'at-risk', reserve_used: 
 
 const noticeOf = ({ dedupKey, kind, purpose, eventId, facts, raisedAt, endedAt }: DueAlert<AlertFacts>, { dashboardUrl, runbookUrl }: AlertLinks): AlertNotice => ({
   dedupKey, kind, purpose, eventId, raisedAt, endedAt, severity: kind === 'at_risk' ? 'page' : 'warning', region: facts.region, urgency: facts.urgency, policyVersion: facts.policy_version,
-  channels: facts.channels, lastReadAt: facts.last_read_at, deadlineAt: facts.deadline_at, action: facts.action, count: facts.count,
+  channels: facts.channels, lastReadAt: facts.last_read_at, deadlineAt: facts.deadline_at, action: facts.action, count: facts.count, endedAs: facts.ended_as ?? null,
   runbook: `docs/runbooks/${RUNBOOKS[kind]}.md`, runbookUrl: runbookUrl === null ? null : `${runbookUrl}/${RUNBOOKS[kind]}.md`, pageUrl: `${dashboardUrl.replace(/\/+$/, '')}/notifications/${eventId}`,
 });
 

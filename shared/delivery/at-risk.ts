@@ -1,5 +1,5 @@
-import type { Risk } from '../domain/at-risk.ts';
-import { atRisk, riskAt } from '../domain/at-risk.ts';
+import type { EndedAs, Risk } from '../domain/at-risk.ts';
+import { atRisk, byUrgency, endedAs, riskAt } from '../domain/at-risk.ts';
 import type { NextAction } from '../domain/next-action.ts';
 import { channelStates, lastReadAt, NEXT_ACTIONS, nextAction } from '../domain/next-action.ts';
 import type { Policy } from '../domain/policy.ts';
@@ -55,8 +55,14 @@ const withPolicies = async (engine: Pick<Engine, 'versions'>, suspects: readonly
   }));
 };
 
-/** Everything that is found now, the oldest first, and what was looked at in vain, with the instant to look at it again. */
-export interface Survey extends RiskList { lapsed: { eventId: string; version: number; riskAt: number | null }[] }
+/** How one stands that was asked about by its id. */
+export interface Standing { endedAs: EndedAs; channels: string[]; lastReadAt: number | null }
+
+/**
+ * Everything that is found now, the oldest first; what was looked at in vain, with the instant to look at it again; and how those stand that were to be
+ * looked at in any case.
+ */
+export interface Survey extends RiskList { lapsed: { eventId: string; version: number; riskAt: number | null }[]; standing: ReadonlyMap<string, Standing> }
 
 /** Looks at all that may be at risk. `also` are looked at in any case. Postgres alone, by ranges of indexes. */
 export const surveyRisks = async (engine: Pick<Engine, 'db' | 'versions' | 'ring' | 'now'>, how: { search?: RiskSearch | null; also?: readonly string[]; limit?: number } = {}): Promise<Survey> => {
@@ -68,13 +74,16 @@ export const surveyRisks = async (engine: Pick<Engine, 'db' | 'versions' | 'ring
   const looked = await withPolicies(engine, suspects.filter(fits(engine, search)));
   const rows: RiskRow[] = [];
   const lapsed: Survey['lapsed'] = [];
+  const asked = new Set(also);
+  const standing = new Map<string, Standing>();
   for (const { suspect, policy } of looked) {
     const risks = atRisk(policy, suspect.state, now);
     rows.push(...risks.map(rowOf(suspect, now)));
+    if (asked.has(suspect.eventId)) standing.set(suspect.eventId, { endedAs: endedAs(suspect.state, now), channels: channelStates(suspect.state), lastReadAt: lastReadAt(suspect.state) });
     if (risks.length === 0 && suspect.riskAt !== null && suspect.riskAt <= now) lapsed.push({ eventId: suspect.eventId, version: suspect.state.version, riskAt: riskAt(policy, suspect.state, now) });
   }
-  rows.sort((one, other) => one.since - other.since || (one.eventId < other.eventId ? -1 : 1));
-  return { rows, count: rows.length, more: full, now, lapsed };
+  rows.sort((one, other) => byUrgency(one, other) || (one.eventId < other.eventId ? -1 : 1));
+  return { rows, count: rows.length, more: full, now, lapsed, standing };
 };
 
 /** The list for people: at most `shown` of the findings, with how many there are. */

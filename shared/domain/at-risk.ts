@@ -1,8 +1,9 @@
 import type { AttemptKey, Instant } from './words.ts';
 import type { AlertTerms, Policy } from './policy.ts';
 import type { AttemptState, NotificationState } from './state.ts';
-import { awaitsOperator, currentAttempt, isUnsubmitted, withoutShadows } from './state.ts';
+import { awaitsOperator, currentAttempt, hasFailed, hasLostPayload, isPastExpiry, isUnsubmitted, withoutShadows } from './state.ts';
 import { awaitsDeadline, evidenceClass } from './escalation.ts';
+import { hasOpenDeadLetter } from './payload-lifetime.ts';
 import { claimBlockedUntil } from './precondition.ts';
 import { isOver, nextDecideAt } from './lifecycle.ts';
 import { stepOf } from './clocks.ts';
@@ -37,10 +38,13 @@ const hasEnded = (state: NotificationState): boolean => state.settledAt !== null
 const NEVER: Instant = Number.NEGATIVE_INFINITY;
 const ALWAYS: Instant = Number.POSITIVE_INFINITY;
 
+/** Where the policy uses all of its channels, one that stopped for want of an operator is missed whatever became of the others. */
+const stoppedAlone = (state: NotificationState): boolean => state.strategy === 'all' && hasOpenDeadLetter(state);
+
 /** Nobody is known to be reached, and somebody may still be: by itself, or by an operator's retry. */
 const isUnresolved = (state: NotificationState): boolean =>
-  state.version > 0 && !state.rejected && !state.closed && !state.expired && !state.attempts.some((attempt) => attempt.state === 'delivered')
-  && (!hasEnded(state) || state.attempts.some(awaitsOperator));
+  state.version > 0 && !state.rejected && !state.closed && !state.expired && (stoppedAlone(state) || (!state.attempts.some((attempt) => attempt.state === 'delivered')
+    && (!hasEnded(state) || state.attempts.some((attempt) => awaitsOperator(attempt) || (hasFailed(attempt) && attempt.state !== 'suppressed' && !hasLostPayload(state))))));
 
 /** The provider's acceptance is all that is waited for: its policy starts no other channel on it. */
 const isFirm = (policy: Policy, state: NotificationState, attempt: AttemptState): boolean =>
@@ -118,12 +122,26 @@ export const risksOf = (policy: Policy, whole: NotificationState): Risk[] => {
   return [...endangered(policy, state), ...state.attempts.flatMap(ofAttempt(policy, state))].filter(({ since, until }) => until === null || since < until);
 };
 
+/** How a page about a notification came to its end. */
+export type EndedAs = 'reached' | 'closed' | 'expired' | 'under_way';
+
+/** How it stands where it is at risk no more: `expired` where nobody is known to be reached and nothing may be started any more. */
+export const endedAs = (state: NotificationState, now: Instant): EndedAs => {
+  if (state.closed) return 'closed';
+  if (state.attempts.some((attempt) => attempt.state === 'delivered')) return 'reached';
+  return state.expired || isPastExpiry(state, now) ? 'expired' : 'under_way';
+};
+
+/** What wants nobody comes after what does; else the oldest first. */
+export const byUrgency = (one: Pick<Risk, 'kind' | 'since'>, other: Pick<Risk, 'kind' | 'since'>): number =>
+  Number(one.kind === 'delivered_after_close') - Number(other.kind === 'delivered_after_close') || one.since - other.since;
+
 /**
  * What is to be known of a notification at `now`, the oldest first. Pure: the thresholds are the policy's (`alerts`), and a finding
  * follows from the state alone and the clock.
  */
 export const atRisk = (policy: Policy, state: NotificationState, now: Instant): Risk[] =>
-  [...risksOf(policy, state), ...stalled(policy, withoutShadows(state))].filter(({ since, until }) => since <= now && (until === null || now < until)).sort((one, other) => one.since - other.since);
+  [...risksOf(policy, state), ...stalled(policy, withoutShadows(state))].filter(({ since, until }) => since <= now && (until === null || now < until)).sort(byUrgency);
 
 /**
  * When a notification as it stands is to be looked at for the first time, after `after`; null where nothing is found while it stands so, or where a decision

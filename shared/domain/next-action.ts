@@ -1,6 +1,6 @@
 import type { Instant } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
-import { isUnsubmitted, withoutShadows } from './state.ts';
+import { awaitsOperator, isUnsubmitted, withoutShadows } from './state.ts';
 import type { RiskKind } from './at-risk.ts';
 import { retryRefusal } from './retry.ts';
 
@@ -14,10 +14,11 @@ export const NEXT_ACTIONS = {
   restore_engine: 'Look to the coordinators and the database. Nothing is lost, and what is due is taken up once they run.',
   reach_otherwise: 'Reach the recipient otherwise, then close it.',
   nothing: 'Nothing has to be done: the message came after all.',
+  over: 'Nothing more has to be done about this alert.',
 } as const;
 export type NextAction = keyof typeof NEXT_ACTIONS;
 
-const canRetry = (state: NotificationState, now: Instant) => ({ key }: AttemptState): boolean => retryRefusal(state, key, now, {}) === null;
+const canRetry = (state: NotificationState, now: Instant) => (attempt: AttemptState): boolean => awaitsOperator(attempt) && retryRefusal(state, attempt.key, now, {}) === null;
 
 /** The one thing to do next about a finding, as the notification stands. */
 export const nextAction = (whole: NotificationState, kind: RiskKind, now: Instant): NextAction => {

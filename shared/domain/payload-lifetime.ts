@@ -1,6 +1,6 @@
 import type { Instant, PayloadPart } from './words.ts';
 import type { AttemptState, NotificationState, PayloadState } from './state.ts';
-import { isDeadLetter, isReconciling, isUnsubmitted } from './state.ts';
+import { isDeadLetter, isReached, isReconciling, isUnsubmitted } from './state.ts';
 import type { Work } from './work.ts';
 import { retryRefusal } from './retry.ts';
 
@@ -20,8 +20,8 @@ const mayStillSubmit = (state: NotificationState): boolean =>
  * A dead letter that may still ask for an operator, as far as the state tells: not once the workflow was closed, another channel was
  * delivered, or a retry took its place. One that is merely held is none: nothing can be sent for it.
  */
-export const hasOpenDeadLetter = (state: NotificationState): boolean => !state.closed && !state.attempts.some((attempt) => attempt.state === 'delivered')
-  && state.attempts.some((attempt) => isDeadLetter(attempt)
+export const hasOpenDeadLetter = (state: NotificationState): boolean => !state.closed
+  && state.attempts.some((attempt) => isDeadLetter(attempt) && !isReached(state, attempt.channel)
     && !state.attempts.some((other) => other.channel === attempt.channel && other.sequence > attempt.sequence));
 
 /**

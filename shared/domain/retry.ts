@@ -1,6 +1,6 @@
 import type { AttemptKey, Instant } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
-import { findAttempt, hasFailed, hasLostPayload, isLive, isPastExpiry } from './state.ts';
+import { findAttempt, hasFailed, hasLostPayload, isLive, isPastExpiry, isReached } from './state.ts';
 import type { Eligibility } from './eligibility.ts';
 import type { RetryMeans } from './transitions.ts';
 import type { Work } from './work.ts';
@@ -20,7 +20,7 @@ export type RetryRefusal =
   | 'suppressed'
   /** Its channel is silent until after the expiry, or, for a replay, now. */
   | 'quiet_hours'
-  /** Some channel was delivered; `evenIfDelivered` overrides it. */
+  /** Some channel was delivered, or, where the policy uses all of them, its own; `evenIfDelivered` overrides it. */
   | 'delivered'
   /** Another channel was claimed after it, and is under way or may have reached the recipient; `acceptDuplicate` overrides it. */
   | 'superseded'
@@ -54,7 +54,7 @@ export const retryRefusal = (state: NotificationState, key: AttemptKey, now: Ins
   if (state.expired || isPastExpiry(state, now)) return 'expired';
   if (state.paused) return 'paused';
   const others = state.attempts.filter((other) => other !== attempt);
-  if (!overrides.evenIfDelivered && state.attempts.some((one) => one.state === 'delivered')) return 'delivered';
+  if (!overrides.evenIfDelivered && isReached(state, attempt.channel)) return 'delivered';
   if (others.some((other) => other.channel === attempt.channel && other.sequence > attempt.sequence)) return 'not_newest';
   if (!overrides.acceptDuplicate && attempt.superseded && others.some(mayReach)) return 'superseded';
   const sendingRefused = (overrides.eligibility?.(attempt.channel) ?? null) !== null ? 'suppressed' : lost(state);

@@ -165,6 +165,12 @@ export const isReconciling = (attempt: AttemptState): boolean =>
 export const isDeadLetter = (attempt: AttemptState): boolean => !attempt.shadow && (attempt.state === 'dead_lettered' || attempt.state === 'render_failed');
 /** Whether work on that attempt stopped for want of an operator: it has, or had, a dead letter. */
 export const awaitsOperator = (attempt: AttemptState): boolean => isDeadLetter(attempt) || attempt.held;
+/**
+ * Whether what that channel is for has reached its recipient: by any channel where one stands in for the other, and by itself alone where the policy
+ * uses all of them.
+ */
+export const isReached = (state: NotificationState, channel: Channel): boolean =>
+  state.attempts.some((attempt) => attempt.state === 'delivered' && (state.strategy === 'escalate' || attempt.channel === channel));
 /** Where asking the provider can bring news: by its id once it is known, by our own reference while it is not. */
 export const canBeRead = (attempt: AttemptState): boolean =>
   isReconciling(attempt) && (attempt.state === 'submitted' ? attempt.statusByPoll : attempt.canLookUp);

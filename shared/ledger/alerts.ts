@@ -50,16 +50,18 @@ export const raiseAlerts = async (db: Database, { wanted, receivers, now }: { wa
 
 // What another coordinator has found to last since is not ended by an older look.
 const END: Statement = {
-  name: 'tocsin_end_alerts_v1',
+  name: 'tocsin_end_alerts_v2',
   text: `
-WITH ended AS (UPDATE alert SET ended_at = $2::timestamptz WHERE id = ANY($1::bigint[]) AND ended_at IS NULL AND seen_at < $2::timestamptz RETURNING id, dedup_key),
+WITH ended AS (
+  UPDATE alert a SET ended_at = $2::timestamptz, facts = a.facts || e.facts FROM unnest($1::bigint[], $3::jsonb[]) AS e(id, facts)
+   WHERE a.id = e.id AND a.id = ANY($1::bigint[]) AND a.ended_at IS NULL AND a.seen_at < $2::timestamptz RETURNING a.id, a.dedup_key),
 posts AS (UPDATE alert_post p SET due_at = $2::timestamptz, failures = 0 FROM ended e WHERE p.alert_id = e.id)
 SELECT dedup_key FROM ended`,
 };
 
-/** Ends incidents; their receivers are to be told at once. Returns the keys that this call ended. */
-export const endAlerts = async (db: Database, ids: readonly string[], now: number): Promise<string[]> =>
-  (ids.length === 0 ? [] : (await db.query<{ dedup_key: string }>(END, [ids, toTimestamp(now)])).map((row) => row.dedup_key));
+/** Ends incidents, each with what became of it among its facts; their receivers are to be told at once. Returns the keys that this call ended. */
+export const endAlerts = async (db: Database, over: readonly { id: string; facts: object }[], now: number): Promise<string[]> =>
+  (over.length === 0 ? [] : (await db.query<{ dedup_key: string }>(END, [over.map(({ id }) => id), toTimestamp(now), over.map(({ facts }) => JSON.stringify(facts))])).map((row) => row.dedup_key));
 
 interface DueRow { id: string; dedup_key: string; kind: AlertKind; purpose: string; event_id: string; facts: Record<string, unknown>; raised_at: Date; ended_at: Date | null }
 

@@ -215,7 +215,7 @@ describe('the webhook', () => {
       event_id: eventId, purpose: 'game-support-urgent', policy_version: 2, region: 'US', urgency: 'urgent', channels: ['sms 1: cancelled (superseded)', 'email 1: queued'], count: 1,
       last_status_read_at: null, deadline_at: new Date(pair.now() + 7 * MINUTE).toISOString(), seconds_to_deadline: 420,
       next_action: { code: 'restore_sending', text: expect.stringContaining('look to the queue') }, runbook: 'docs/runbooks/at-risk.md', page: `https://dashboard.example/notifications/${eventId}`,
-      raised_at: new Date(pair.now()).toISOString(), ended_at: null,
+      raised_at: new Date(pair.now()).toISOString(), ended_at: null, ended_as: null,
     });
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { RiskKind } from '../../shared/domain/at-risk.ts';
-import { alertTerms, atRisk, LATE_DELIVERY_SHOWN_MS, riskAt } from '../../shared/domain/at-risk.ts';
+import { alertTerms, atRisk, byUrgency, endedAs, LATE_DELIVERY_SHOWN_MS, riskAt } from '../../shared/domain/at-risk.ts';
 import { evolve } from '../../shared/domain/evolve.ts';
 import { nextDecideAt } from '../../shared/domain/lifecycle.ts';
 import { channelStates, lastReadAt, nextAction } from '../../shared/domain/next-action.ts';
 import { emptyState } from '../../shared/domain/state.ts';
 import { examplePolicy } from './policies.ts';
 import { anyLife, live } from './random-life.ts';
-import { EVENT, accepted, lost, openWorld, reads, unavailable } from './world.ts';
+import { EVENT, accepted, lost, openWorld, reads, rejected, suppressed, unavailable } from './world.ts';
 import type { World } from './world.ts';
 
 const SECOND = 1_000;
@@ -192,3 +192,68 @@ test('whatever happens, what is found was laid for that instant, or is overdue',
     });
   }), { numRuns: 120 });
 }, 60_000);
+
+describe('a notification all of whose channels failed for good', () => {
+  it('is at risk until its expiry although it is settled, for an operator can still retry it or reach the recipient otherwise', () => {
+    const world = open();
+    for (const channel of ['sms', 'email'] as const) {
+      world.start(channel);
+      world.answer(channel, rejected);
+    }
+    world.jumpTo(14 * MINUTE);
+    expect([world.state.settledAt !== null, found(world)]).toEqual([true, ['at_risk']]);
+    expect(nextAction(world.state, 'at_risk', world.now)).toBe('reach_otherwise');
+    expect([endedAs(world.state, world.now), endedAs(world.state, world.state.expiresAt)]).toEqual(['under_way', 'expired']);
+    world.jumpTo(15 * MINUTE);
+    expect(found(world)).toEqual([]);
+  });
+
+  it('is none where the recipient wants nothing on them', () => {
+    const world = open();
+    for (const channel of ['sms', 'email'] as const) {
+      world.start(channel);
+      world.answer(channel, suppressed);
+    }
+    world.jumpTo(14 * MINUTE);
+    expect(found(world)).toEqual([]);
+  });
+});
+
+describe('a policy that uses all of its channels', () => {
+  const both = examplePolicy({ policy: { strategy: 'all' } });
+  const stopped = (): World => {
+    const world = openWorld({ policy: both });
+    world.accept();
+    for (const channel of ['sms', 'email'] as const) world.start(channel);
+    world.answer('email', unavailable);
+    world.answer('sms', accepted());
+    return world;
+  };
+
+  it('keeps the dead letter of one when another is delivered, and has it at risk: neither replaces the other', () => {
+    const world = stopped();
+    const { requests } = world.poll('sms', reads('delivered'));
+    expect(requests.filter(({ kind }) => kind === 'resolve_dead_letter')).toEqual([]);
+    world.jumpTo(14 * MINUTE);
+    expect(atRisk(both, world.state, world.now).map(({ kind }) => kind)).toEqual(['at_risk']);
+    expect(nextAction(world.state, 'at_risk', world.now)).toBe('retry_dead_letter');
+  });
+
+  it('resolves the dead letter of a channel once that is delivered itself', () => {
+    const world = openWorld({ policy: both });
+    world.accept();
+    for (const channel of ['sms', 'email'] as const) world.start(channel);
+    world.answer('email', accepted('M1'));
+    world.answer('sms', unavailable);
+    world.retry('sms');
+    world.start('sms');
+    world.answer('sms', accepted());
+    const { requests } = world.poll('sms', reads('delivered'));
+    expect(requests.filter(({ kind }) => kind === 'resolve_dead_letter')).toEqual([{ kind: 'resolve_dead_letter', attempt: `${EVENT}.sms.1`, resolution: 'delivered' }]);
+  });
+});
+
+test('what wants nobody comes after what does, however old it is; else the oldest is first', () => {
+  const rows = [{ kind: 'delivered_after_close', since: 1 }, { kind: 'at_risk', since: 3 }, { kind: 'stalled', since: 2 }] as const;
+  expect(rows.toSorted(byUrgency).map(({ kind }) => kind)).toEqual(['stalled', 'at_risk', 'delivered_after_close']);
+});

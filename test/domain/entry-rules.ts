@@ -106,7 +106,7 @@ const plannedByOperator = (details: Details<'AttemptPlanned' | 'AttemptRenderFai
   must(before !== undefined && hasFailed(before) && details.sequence === before.sequence + 1, 'sequence n+1 exists only after n ended in a definite failure (inv. 3)', before);
   must(!from.closed && !from.paused && at < from.expiresAt, 'nothing is retried after close or expiry, or while paused');
   const may = command.kind === 'retry' && command.overrides.evenIfDelivered === true;
-  must(may || !from.attempts.some((attempt) => attempt.state === 'delivered'), 'nothing is retried once delivered, unless that is overridden');
+  must(may || !from.attempts.some((attempt) => attempt.state === 'delivered' && (from.strategy === 'escalate' || attempt.channel === details.channel)), 'nothing is retried once delivered, unless that is overridden');
 };
 
 const corrected = (details: Details<'DeliveryCorrected'>, { from, command, decision }: Entry): void => {

@@ -104,11 +104,15 @@ describe('a retry is refused', () => {
     expect(refusal(world, 'sms')).toBe(expected);
     expect(world.retry('sms').transitions.map(({ transition }) => transition.kind)).not.toContain('OperatorRetried');
   });
-  it('when any channel was delivered, unless that is overridden and recorded', () => {
-    const world = openWorld({ policy: examplePolicy({ policy: { strategy: 'all' } }) });
+  it('when another channel was delivered in its place, unless that is overridden and recorded', () => {
+    const world = openWorld({ policy: examplePolicy() });
     world.accept();
-    for (const channel of ['sms', 'email'] as const) world.start(channel);
+    world.start('sms');
     world.answer('sms', accepted());
+    world.jumpTo(29_000);
+    world.poll('sms', reads('pending'));
+    world.runTo(30_000);
+    world.start('email');
     world.poll('sms', reads('delivered'));
     world.answer('email', rejected);
     expect(refusal(world, 'email')).toBe('delivered');
@@ -116,6 +120,17 @@ describe('a retry is refused', () => {
     world.retry('email', { evenIfDelivered: true });
     expect(world.last('OperatorRetried').even_if_delivered).toBe(true);
     expect(world.attempt('email').sequence).toBe(2);
+  });
+  it('only by its own channel where the policy uses all of them: neither replaces the other', () => {
+    const world = openWorld({ policy: examplePolicy({ policy: { strategy: 'all' } }) });
+    world.accept();
+    for (const channel of ['sms', 'email'] as const) world.start(channel);
+    world.answer('sms', accepted());
+    world.poll('sms', reads('delivered'));
+    world.answer('email', rejected);
+    expect([refusal(world, 'sms'), refusal(world, 'email')]).toEqual(['delivered', null]);
+    world.retry('email');
+    expect([world.last('OperatorRetried').even_if_delivered, world.attempt('email').sequence]).toEqual([false, 2]);
   });
   it('when superseded by a channel that may have reached the recipient, unless a duplicate is accepted and recorded', () => {
     const world = escalated();

@@ -10,7 +10,7 @@ import { emptyState } from '../../shared/domain/state.ts';
 import type { Channel } from '../../shared/domain/words.ts';
 import { examplePolicy } from './policies.ts';
 import { anyLife, live } from './random-life.ts';
-import { EVENT, accepted, openWorld, reads, rejected, unavailable } from './world.ts';
+import { EVENT, accepted, openWorld, reads, rejected, suppressed, unavailable } from './world.ts';
 import type { World } from './world.ts';
 
 const SECOND = 1_000;
@@ -61,7 +61,7 @@ describe('a channel in shadow beside a real one', () => {
     const policy = examplePolicy({ email: SHADOW });
     const world = open(policy);
     world.start('sms');
-    world.answer('sms', rejected);
+    world.answer('sms', suppressed);
     world.jumpTo(8 * MINUTE);
     expect([world.state.settledAt, found(policy, world)]).toEqual([null, []]);
   });

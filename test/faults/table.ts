@@ -45,7 +45,7 @@ export const FAULTS: readonly Row[] = [
   row(9, '*sending* after *sent* is ignored, and kept as evidence', 'status', one('a status may fall', `${DOMAIN}/evolve-attempt.ts`,
     'before !== undefined && RANK[before] > RANK[now] ? before : now', 'now')),
   row(10, 'Every end has a reason, which says whether the provider said it or we failed', 'status', one('every reason is laid at our own door', 'shared/ledger/rows.ts',
-    'attempt.reason ? reasonBy(attempt.reason) : undefined', "attempt.reason ? (reasonBy(attempt.reason), 'tocsin') : undefined")),
+    'attempt.reason ? reasonBy(attempt.reason) : null', "attempt.reason ? (reasonBy(attempt.reason), 'tocsin') : null")),
   row(10, 'Every end has a reason, which says whether the provider said it or we failed', 'status', {
     name: 'an end without a code has no reason', patches: [
       { file: `${TWILIO}/status-table.ts`, find: "undelivered: { outcome: 'undelivered', reason: 'carrier_failed' }", put: "undelivered: { outcome: 'undelivered', reason: null }" },
@@ -92,7 +92,7 @@ export const FAULTS: readonly Row[] = [
     "return isLive(attempt) ? 'still_live' : 'not_failed';", "return isLive(attempt) ? null : 'not_failed';")),
   row(27, 'A lost lock runs a job again: one POST', 'lost-lock', STARTED_TWICE),
   row(28, 'A restart in the waiting window: on time all the same', 'queues', one('the next poll is kept in memory', 'shared/ledger/rows.ts',
-    'next_poll_at: instantOf(attempt.nextPollAt),', '')),
+    'next_poll_at: toTimestampOrNull(attempt.nextPollAt),', '')),
   row(29, 'A permanent 4xx makes one attempt', 'status', one('an unknown 4xx is tried again', 'shared/transports/http/error-meaning.ts',
     "export const REFUSED: ErrorMeaning = { class: 'rejected',", "export const REFUSED: ErrorMeaning = { class: 'deferred',")),
   row(30, 'All providers down, then up: the next job works without a restart', 'queues', one('a connection that failed keeps its slot', 'shared/transports/smtp/pool.ts',

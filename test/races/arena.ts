@@ -17,7 +17,7 @@ import type { TestBackend } from '../support/backends.ts';
 import { ownRedisDatabase } from '../support/own-redis-database.ts';
 import { SANDBOX_ACCOUNT, startSandboxFor } from '../support/sandbox-providers.ts';
 import { createTestDatabase } from '../support/test-database.ts';
-import { SENDER, createTestEngine, urgentRequest } from '../support/test-engine.ts';
+import { SENDER, createTestEngine, shippedPolicies, urgentRequest } from '../support/test-engine.ts';
 import type { Gate } from './messages.ts';
 import { startRacer } from './racer.ts';
 import type { Racer } from './racer.ts';
@@ -69,11 +69,12 @@ export const openArena = async (backend: TestBackend): Promise<Arena> => {
     EMAIL_TRANSPORT: TRANSPORTS.email, TWILIO_BASE_URL: sandbox.httpUrl, TWILIO_ACCOUNT_SID: SANDBOX_ACCOUNT.accountSid, TWILIO_AUTH_TOKEN: SANDBOX_ACCOUNT.authToken,
     TWILIO_FROM: SENDER.sms, RESEND_BASE_URL: sandbox.httpUrl, RESEND_API_KEY: SANDBOX_ACCOUNT.resendApiKey, MAIL_FROM: SENDER.email,
   };
+  const queue = openQueueBackend({ databaseUrl: database.url, roleName: 'tocsin_app', ...(redisUrl ? { redisUrl } : {}), onError: () => undefined });
+  const engine = await createTestEngine({ url: database.url, policies: shippedPolicies(), now, ring: keys, carriers: carriersFor(TRANSPORTS), onEnqueued: () => relay.wake() });
+  const relay = createRelay({ ledger: engine.ledger, queue, now, log: engine.log });
+  // The processes come last: where something before them fails, none is left behind.
   const [a, b] = await Promise.all([startRacer(env), startRacer(env)]);
   const both = [a, b] as const;
-  const queue = openQueueBackend({ databaseUrl: database.url, roleName: 'tocsin_app', ...(redisUrl ? { redisUrl } : {}), onError: () => undefined });
-  const engine = await createTestEngine({ url: database.url, now, ring: keys, carriers: carriersFor(TRANSPORTS), onEnqueued: () => relay.wake() });
-  const relay = createRelay({ ledger: engine.ledger, queue, now, log: engine.log });
   const onBoth = async (run: (racer: Racer) => Promise<void>): Promise<void> => { await Promise.all(both.map(run)); };
 
   const moveTo = async (to: number): Promise<void> => {

@@ -179,7 +179,7 @@ export const openChecks = (settings: CheckSettings): Checks => {
     // A resubmission that was definitely not processed is tried again on what it rested on.
     if (kind === 'SubmissionOutcomeUnknown' || kind === 'ResubmissionWithdrawn') book.basis.delete(String(details['attempt']));
     if (kind === 'OperatorRetried') {
-      must(details['even_if_delivered'] === true || from.attempts.every((one) => one.state !== 'delivered'), 'no retry after a delivery on any channel', String(details['attempt']));
+      must(details['even_if_delivered'] === true || from.attempts.every((one) => one.state !== 'delivered' || (from.strategy === 'all' && one.channel !== from.attempts.find((attempt) => attempt.key === details['attempt'])?.channel)), 'no retry after a delivery on any channel', String(details['attempt']));
     }
     if (kind === 'NotificationClosed') book.closedAt = told.at;
     if (kind === 'NotificationPaused') book.pausedAt = told.at;

@@ -10,8 +10,8 @@ const SUBMITS = new Set(['SubmissionStarted', 'AttemptPlanned', 'AttemptQueued',
 const isNewest = (state: NotificationState, index: number): boolean =>
   !state.attempts.some((other, at) => at > index && other.channel === state.attempts[index]?.channel);
 
-const isAsked = (state: NotificationState): boolean => state.closed === null && state.attempts.every((attempt) => attempt.state !== 'delivered')
-  && state.attempts.some((attempt, index) => !attempt.shadow && (attempt.state === 'dead_lettered' || attempt.state === 'render_failed') && isNewest(state, index));
+const isAsked = (state: NotificationState): boolean => state.closed === null
+  && state.attempts.some((attempt, index) => !attempt.shadow && !state.attempts.some((one) => one.state === 'delivered' && (state.strategy === 'escalate' || one.channel === attempt.channel)) && (attempt.state === 'dead_lettered' || attempt.state === 'render_failed') && isNewest(state, index));
 
 /** Said anew, without the product's rule: whether anything that may still happen could start a submission at `at` or later. */
 export const couldSubmit = (state: NotificationState, at: number): boolean => {

@@ -1,3 +1,4 @@
+import type { EndedAs } from '../../domain/at-risk.ts';
 import type { NextAction } from '../../domain/next-action.ts';
 
 /** What a receiver is told: codes, ids and instants, never an address or a text. */
@@ -12,6 +13,8 @@ export interface AlertNotice {
   /** Null while it lasts. */
   endedAt: number | null;
   action: NextAction;
+  /** How a page ended; null while it lasts, and for a warning. */
+  endedAs: EndedAs | null;
   /** How many notifications of its purpose are found so. */
   count: number;
   runbook: string; runbookUrl: string | null; pageUrl: string;
@@ -52,5 +55,9 @@ const SAID: Record<AlertNotice['kind'], string> = {
   stalled: 'What was due did not come to pass',
 };
 
-/** One sentence of an alert, without its time: it stays the same while the incident lasts. */
-export const summaryOf = ({ kind, eventId, purpose, count }: AlertNotice): string => `${SAID[kind]}: ${eventId} (${purpose})${count > 1 ? `, and ${count - 1} more` : ''}`;
+const ENDED: Record<EndedAs, string> = {
+  reached: 'The recipient was reached', closed: 'It was closed', expired: 'It expired, and nobody is known to be reached', under_way: 'Something under way can reach the recipient again',
+};
+
+/** One sentence of an alert, without its time: it stays the same while the incident lasts, and says how a page ended. */
+export const summaryOf = ({ kind, eventId, purpose, count, endedAs }: AlertNotice): string => `${endedAs === null ? SAID[kind] : ENDED[endedAs]}: ${eventId} (${purpose})${count > 1 ? `, and ${count - 1} more` : ''}`;

@@ -11,7 +11,7 @@ const bodyOf = (notice: AlertNotice, now: number): string => JSON.stringify({
   event_id: notice.eventId, purpose: notice.purpose, policy_version: notice.policyVersion, region: notice.region, urgency: notice.urgency, channels: notice.channels, count: notice.count,
   last_status_read_at: isoOrNull(notice.lastReadAt), deadline_at: isoOrNull(notice.deadlineAt), seconds_to_deadline: Math.max(0, Math.floor((notice.deadlineAt - now) / 1_000)),
   next_action: { code: notice.action, text: NEXT_ACTIONS[notice.action] }, runbook: notice.runbookUrl ?? notice.runbook, page: notice.pageUrl,
-  raised_at: isoOrNull(notice.raisedAt), ended_at: isoOrNull(notice.endedAt),
+  raised_at: isoOrNull(notice.raisedAt), ended_at: isoOrNull(notice.endedAt), ended_as: notice.endedAs,
 });
 
 /** The text that is signed, line by line; docs/alerts.md shows how a receiver makes it. */
