@@ -15,9 +15,12 @@ export const reachedProvider = (attempt: AttemptState): boolean => {
 export const entryAbout = (entries: readonly ExplainedEntry[], { key }: AttemptState, ...kinds: string[]): ExplainedEntry | undefined =>
   entries.findLast((entry) => kinds.includes(entry.kind) && entry.details['attempt'] === key);
 
-/** `its 3 submissions were definitely not processed`, or that nobody was called. */
-const inVain = ({ submissions }: AttemptState): string =>
-  (submissions === 0 ? 'no provider was called for it' : submissions === 1 ? 'its one submission was definitely not processed' : `its ${submissions} submissions were definitely not processed`);
+/** `its 3 submissions were definitely not processed`, or that nobody was called. Of whom it is told stands in it: the sentence may be about another channel. */
+const inVain = (name: string, { submissions }: AttemptState): string => {
+  if (submissions === 0) return `no provider was called for ${name}`;
+  const counted = submissions === 1 ? 'one submission' : `${submissions} submissions`;
+  return `${name === 'it' ? `its ${counted}` : `the ${counted} of ${name}`} ${submissions === 1 ? 'was' : 'were'} definitely not processed`;
+};
 
 const ended = (name: string, attempt: AttemptState, entries: readonly ExplainedEntry[]): string => {
   const entry = entryAbout(entries, attempt, 'AttemptUndelivered', 'AttemptRejected', 'AttemptSuppressed');
@@ -38,12 +41,12 @@ export const standingOf = (name: string, attempt: AttemptState, entries: readonl
       return `${name} was confirmed *delivered* at ${instant(entry?.at ?? attempt.plannedAt)}${entry ? ` (heard by ${String(entry.details['source'])})` : ''}`;
     }
     case 'undelivered': case 'rejected': return ended(name, attempt, entries);
-    case 'suppressed': return wasBarred(attempt) ? `${inVain(attempt)}, and at ${instant(attempt.settledAt ?? attempt.plannedAt)} its channel could not be used (${reasonText(attempt.reason)})` : ended(name, attempt, entries);
+    case 'suppressed': return wasBarred(attempt) ? `${inVain(name, attempt)}, and at ${instant(attempt.settledAt ?? attempt.plannedAt)} ${name === 'it' ? 'its channel' : name} could not be used (${reasonText(attempt.reason)})` : ended(name, attempt, entries);
     case 'submitted': return taken(name, attempt);
     case 'submitting': return `a submission of ${name} was started at ${instant(attempt.submissionStartedAt ?? attempt.plannedAt)}, and its answer is awaited`;
     case 'submitted_unknown': return `whether ${name} was sent is unknown since ${instant(attempt.unknownSubmissions.at(-1)?.bookedAt ?? submissionStart(attempt) ?? attempt.plannedAt)} (${reasonText(attempt.unknownSubmissions.at(-1)?.reason ?? attempt.reason)})`;
     case 'planned': case 'queued':
       return mayBeSent(attempt) ? `whether ${name} was sent is unknown since ${instant(attempt.unknownSubmissions[0]?.bookedAt ?? attempt.plannedAt)}` : `nothing of ${name} is at a provider since it was planned at ${instant(attempt.plannedAt)}`;
-    default: return `${inVain(attempt)} between ${instant(attempt.plannedAt)}, when it was planned, and ${instant(attempt.settledAt ?? attempt.plannedAt)}`;
+    default: return `${inVain(name, attempt)} between ${instant(attempt.plannedAt)}, when it was planned, and ${instant(attempt.settledAt ?? attempt.plannedAt)}`;
   }
 };

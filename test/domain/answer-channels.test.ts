@@ -58,6 +58,25 @@ describe('the answer of a channel', () => {
     elsewhere.accept({ region: 'JP' });
     expect([paused, closed, elsewhere].map((world) => codes(world, policy))).toEqual([['sms not: paused', 'email not: paused'], ['sms not: closed', 'email not: closed'], ['sms not: region', 'email not: region']]);
   });
+
+  it('gives the submissions of another channel to that channel, also where all of them were in vain', () => {
+    const policy = examplePolicy({ order: ['email', 'sms'] });
+    const texts = (tries: number, end: (world: World) => void): string => {
+      const world = open(policy);
+      for (let at = 0; at < tries; at += 1) {
+        world.jumpTo(at * 60_000);
+        world.start('email');
+        world.answer('email', deferred());
+      }
+      end(world);
+      return answers(world, policy)[1]?.text ?? '';
+    };
+    const closed = (world: World): unknown => world.close();
+    expect(texts(2, closed)).toMatch(/^SMS, .* before it had its turn; the 2 submissions of email were definitely not processed between /);
+    expect(texts(1, closed)).toMatch(/; the one submission of email was definitely not processed between /);
+    expect(texts(0, closed)).toMatch(/; no provider was called for email between /);
+    expect(texts(1, (world) => { world.bar('email'); world.bar('sms'); world.jumpTo(60_000); world.tick(); })).not.toMatch(/\bits (one|\d+) submission|its channel/);
+  });
 });
 
 test('whatever happens, at each instant each step of the policy is answered exactly once, with its version, a cause and an observation', () => {
