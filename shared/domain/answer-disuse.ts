@@ -1,4 +1,5 @@
 import type { Cause, Told } from './answer-use.ts';
+import type { ExplainedEntry } from './explain.ts';
 import { entryAbout, standingOf } from './answer-words.ts';
 import { wasBarred } from './eligibility.ts';
 import { tellTooLate } from './explain-quiet.ts';
@@ -68,6 +69,21 @@ const passedBy = (told: Told): Disuse => {
   return { cause: 'not_escalated', because: `${stood}, and ${rule} only`, observed };
 };
 
+/** The pause that was on when that happened; null where none was. Of what had fallen due in it nothing was decided. */
+const pausedAt = ({ entries }: Told, end: 'NotificationExpired' | 'NotificationClosed'): ExplainedEntry | null => {
+  const before = entries.slice(0, Math.max(0, entries.findIndex(({ kind }) => kind === end)));
+  const last = before.findLast(({ kind }) => kind === 'NotificationPaused' || kind === 'NotificationResumed');
+  return last?.kind === 'NotificationPaused' ? last : null;
+};
+
+const heldByPause = (told: Told, { at, details }: ExplainedEntry): string =>
+  `the notification was paused from ${instant(at)} (${String(details['reason'])}) until it expired at ${instant(lastAt(told, 'NotificationExpired'))}`;
+
+const whilePaused = (told: Told): string => {
+  const pause = pausedAt(told, 'NotificationClosed');
+  return pause ? `, while it was paused since ${instant(pause.at)} (${String(pause.details['reason'])}),` : '';
+};
+
 const dropped = (told: Told, reason: string | null): Disuse => {
   const { state } = told;
   const deciding = currentAttempt(state);
@@ -75,7 +91,9 @@ const dropped = (told: Told, reason: string | null): Disuse => {
   // It had its turn before that, and the policy did not take it.
   const passed = deciding ? told.entries.findLastIndex(({ kind, details }) => kind === 'DeadlinePassed' && details['attempt'] === deciding.key) : -1;
   if (passed !== -1 && passed < told.entries.findIndex(({ kind }) => kind === 'NotificationClosed' || kind === 'NotificationExpired')) return passedBy(told);
-  if (reason === 'closed' && state.closed) return { cause: 'closed', because: `the notification was closed at ${instant(state.closed.at)} (${state.closed.reason}) before it had its turn`, observed };
+  if (reason === 'closed' && state.closed) return { cause: 'closed', because: `the notification was closed at ${instant(state.closed.at)} (${state.closed.reason})${whilePaused(told)} before it had its turn`, observed };
+  const pause = reason === 'expired' ? pausedAt(told, 'NotificationExpired') : null;
+  if (pause) return { cause: 'paused', because: `${heldByPause(told, pause)}, and nothing is claimed while it is, so it never had its turn`, observed };
   const held = heldByOrigin(told);
   if (reason === 'expired') return { cause: held === null ? 'expired' : 'precondition_error', because: `${held === null ? '' : `${held}, and `}the notification expired at ${instant(lastAt(told, 'NotificationExpired'))} before it had its turn`, observed };
   return passedBy(told);
@@ -100,8 +118,10 @@ const unsent = (told: Told, attempt: AttemptState): Disuse => {
     const why = tellTooLate(state, attempt.channel, entry?.details['opens_at'] as Instant | null | undefined) ?? BARRED[attempt.reason ?? ''] ?? 'it could not be used';
     return { cause: attempt.reason ?? 'suppressed', because: `${why} (${reasonText(attempt.reason)})`, observed };
   }
+  const pause = attempt.state === 'expired' ? pausedAt(told, 'NotificationExpired') : null;
+  if (pause) return { cause: 'paused', because: `${heldByPause(told, pause)}, and nothing is started while it is`, observed };
   if (attempt.state !== 'cancelled') return { cause: attempt.reason ?? attempt.state, because: `${STOPPED[attempt.state] ?? `it ended as *${attempt.state}*`} (${reasonText(attempt.reason)})`, observed };
-  if (attempt.reason === 'closed' && state.closed) return { cause: 'closed', because: `the notification was closed at ${instant(state.closed.at)} (${state.closed.reason}) before anything of it was at its provider`, observed };
+  if (attempt.reason === 'closed' && state.closed) return { cause: 'closed', because: `the notification was closed at ${instant(state.closed.at)} (${state.closed.reason})${whilePaused(told)} before anything of it was at its provider`, observed };
   return { cause: attempt.reason ?? 'cancelled', because: `nothing of it was at its provider when a later channel was claimed, at ${instant(attempt.settledAt ?? attempt.plannedAt)}`, observed };
 };
 

@@ -5,6 +5,8 @@ import type { DetailsOf, Moment } from './explain-words.ts';
 import { isLive, mayBeSent, submissionStart } from './state.ts';
 import { tellLiveShadow } from './explain-shadow.ts';
 import { unknownRule } from './resubmission.ts';
+import type { ExplainedEntry } from './explain.ts';
+import { heardOf, tellHeard } from './explain-heard.ts';
 import { tellTooLate, tellWaitsFor } from './explain-quiet.ts';
 import { attemptIn, attemptName, BARRED, channelName, instant, listed, policyName, reasonText, tellThrottled, waitingChannels } from './explain-words.ts';
 
@@ -140,7 +142,7 @@ export const tellObserved = (d: DetailsOf<'StatusObserved'>, { at }: Moment): st
 };
 
 /** What is awaited of an attempt that is still live; null once it is not. */
-export const tellLive = (attempt: AttemptState, state: NotificationState): string | null => {
+export const tellLive = (attempt: AttemptState, state: NotificationState, entries: readonly ExplainedEntry[]): string | null => {
   const name = attemptName(attempt.key);
   if (attempt.shadow && isLive(attempt)) return tellLiveShadow(attempt);
   if (attempt.state === 'submitting') return `a submission of ${name} was started at ${instant(attempt.submissionStartedAt ?? attempt.plannedAt)}; its answer is awaited until ${instant(attempt.outcomeDueAt ?? attempt.plannedAt)}, and is unknown after that`;
@@ -149,7 +151,6 @@ export const tellLive = (attempt: AttemptState, state: NotificationState): strin
   if (attempt.state === 'planned') return `${name} waits for the end of its quiet hours, at ${instant(attempt.startsAt)}, and nothing of it is at the provider yet`;
   if (attempt.state === 'queued') return `${name} is ${attempt.state}, and nothing of it is at the provider yet`;
   if (attempt.settledAt !== null || (attempt.state !== 'submitted' && attempt.state !== 'submitted_unknown')) return null;
-  const heard = attempt.evidence ? `the provider last said *${attempt.evidence.outcome}* about ${name}, at ${instant(attempt.evidence.at)}` : `the provider has said nothing about ${name}`;
   const next = attempt.nextPollAt === null ? `it can be corrected until ${instant(state.reconcileUntil)}` : `it is asked again at ${instant(attempt.nextPollAt)}`;
-  return `${heard}; ${next}`;
+  return `${tellHeard(heardOf(attempt, entries), name)}; ${next}`;
 };

@@ -2,12 +2,13 @@ import type { AttemptState } from './state.ts';
 import { wasBarred } from './eligibility.ts';
 import { isUnsubmitted } from './state.ts';
 import type { DetailsOf, Moment } from './explain-words.ts';
+import { answeredWith, heardOf, tellHeard } from './explain-heard.ts';
 import { attemptIn, attemptName, channelName, duration, escalationRule, instant, policyName, reasonText, waitingChannels } from './explain-words.ts';
 
 type Claim = DetailsOf<'FallbackClaimed'>;
 
 /** What was known of an attempt when its deadline asked. */
-const standing = (attempt: AttemptState): string => {
+const standing = (attempt: AttemptState, { earlier }: Moment): string => {
   const name = attemptName(attempt.key);
   if (isUnsubmitted(attempt)) {
     const tries = attempt.submissions > 0 ? `, after ${attempt.submissions} submission(s) that were definitely not processed,` : '';
@@ -16,15 +17,25 @@ const standing = (attempt: AttemptState): string => {
   if (attempt.state === 'submitting') return `a submission of ${name} was under way and its answer was not there`;
   const submitted = `${name} was submitted at ${instant(attempt.submissionStartedAt ?? attempt.plannedAt)}`;
   if (attempt.state === 'submitted_unknown') return `${submitted}, and whether it was sent was unknown (${reasonText(attempt.reason)})`;
-  if (!attempt.evidence) return `${submitted}, and the provider had said nothing`;
-  return `${submitted}; the provider last said *${attempt.evidence.outcome}* at ${instant(attempt.evidence.at)}`;
+  return `${submitted}; ${tellHeard(heardOf(attempt, earlier), null)}`;
+};
+
+/** What the look at the deadline brought, which was not news of that age. */
+const broughtBy = (from: AttemptState, { earlier }: Moment): string => {
+  const asked = earlier.findLastIndex(({ kind, details }) => kind === 'LookRequested' && details['attempt'] === from.key);
+  const { said, since } = heardOf(from, earlier.slice(asked + 1));
+  if (since) return `answered ${answeredWith(since)}`;
+  if (said) return `answered at ${instant(said.at)}, too long before the claim could be made`;
+  const failed = earlier.slice(asked + 1).findLast(({ kind, details }) => kind === 'StatusReadFailed' && details['attempt'] === from.key);
+  return failed ? `failed, at ${instant(failed.at)}` : 'brought nothing in time';
 };
 
 const staleness = (from: AttemptState, stale: boolean, moment: Moment): string => {
   if (!stale) return '';
   const allowed = moment.policy.steps[from.step]?.maxObservationAgeMs;
   const than = allowed === undefined ? 'the policy allows' : `the ${duration(allowed)} that the policy allows`;
-  return ` (one more look was asked for and brought nothing in time, so the claim rests on an observation older than ${than})`;
+  const rests = from.evidence === null ? 'no observation at all' : `an observation older than ${than}`;
+  return ` (one more look was asked for and ${broughtBy(from, moment)}, so the claim rests on ${rests})`;
 };
 
 /** Why a later channel was claimed: cause, observation, rule. */
@@ -40,10 +51,10 @@ export const tellClaim = (details: Claim, moment: Moment): string => {
     return `${attemptName(from.key)} had ended as *${from.state}*, a definite failure, and ${rule}: so ${channel} was claimed at once, at ${instant(moment.at)}`;
   }
   if (details.cause === 'provider_unavailable') {
-    return `${standing(from)}; ${from.provider} refuses our account, and ${rule}: so ${channel} was claimed at once, at ${instant(moment.at)} (provider_unavailable)`;
+    return `${standing(from, moment)}; ${from.provider} refuses our account, and ${rule}: so ${channel} was claimed at once, at ${instant(moment.at)} (provider_unavailable)`;
   }
   const judged = rests.class === 'accepted' || rests.class === 'pending' ? 'this did not count as delivered' : `this counted as *${rests.class}*`;
-  return `${standing(from)}; at the decision deadline ${instant(from.decisionDeadlineAt)} ${judged}, and ${rule}: so ${channel} was claimed at ${instant(moment.at)}`
+  return `${standing(from, moment)}; at the decision deadline ${instant(from.decisionDeadlineAt)} ${judged}, and ${rule}: so ${channel} was claimed at ${instant(moment.at)}`
     + staleness(from, rests.stale, moment);
 };
 

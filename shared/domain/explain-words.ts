@@ -6,6 +6,7 @@ import { REASONS } from './reasons.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { findAttempt } from './state.ts';
 import type { Transition, TransitionKind } from './transitions.ts';
+import type { ExplainedEntry } from './explain.ts';
 
 /** One entry of the ledger with the state before and after it, as a sentence about it needs them. */
 export interface Moment {
@@ -15,6 +16,8 @@ export interface Moment {
   /** The state after the last entry. */
   end: NotificationState;
   policy: Policy;
+  /** The entries before this one. */
+  earlier: readonly ExplainedEntry[];
 }
 
 /** The details of a kind of entry. */

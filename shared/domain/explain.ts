@@ -110,9 +110,9 @@ const tellCounted = (t: Transition, all: readonly ExplainedEntry[], told: Set<st
 };
 
 /** What stands open: live attempts, and channels that may yet be claimed. */
-const tellOpen = (state: NotificationState, policy: Policy): string[] => {
+const tellOpen = (state: NotificationState, policy: Policy, entries: readonly ExplainedEntry[]): string[] => {
   if (state.settledAt !== null || state.rejected) return [];
-  const live = state.attempts.flatMap((attempt) => tellLive(attempt, state) ?? []);
+  const live = state.attempts.flatMap((attempt) => tellLive(attempt, state, entries) ?? []);
   return [...live, ...waitingChannels(state).map((channel) => tellWaiting(channel, state, policy))];
 };
 
@@ -125,12 +125,12 @@ export const explain = (state: NotificationState, entries: readonly ExplainedEnt
   let before = emptyState(state.eventId);
   const told = new Set<string>();
   const sentences: string[] = [];
-  for (const { at, kind, details } of entries) {
+  for (const [index, { at, kind, details }] of entries.entries()) {
     const transition = { kind, details } as unknown as Transition;
     const after = evolve(before, { at, transition });
-    const text = tell(transition, { at, before, after, end: state, policy }) ?? tellCounted(transition, entries, told);
+    const text = tell(transition, { at, before, after, end: state, policy, earlier: entries.slice(0, index) }) ?? tellCounted(transition, entries, told);
     if (text !== null) sentences.push(sentence(text));
     before = after;
   }
-  return [...sentences, ...tellOpen(state, policy).map(sentence)];
+  return [...sentences, ...tellOpen(state, policy, entries).map(sentence)];
 };

@@ -58,6 +58,42 @@ describe('the answer of a channel', () => {
     elsewhere.accept({ region: 'JP' });
     expect([paused, closed, elsewhere].map((world) => codes(world, policy))).toEqual([['sms not: paused', 'email not: paused'], ['sms not: closed', 'email not: closed'], ['sms not: region', 'email not: region']]);
   });
+
+  it('says of what fell due in a pause that the pause held it, where the notification expired in it or was closed', () => {
+    const policy = examplePolicy();
+    const texts = (start: boolean, act: (world: World) => void): string[] => {
+      const world = open(policy);
+      if (start) { world.start('sms'); world.answer('sms', accepted()); }
+      world.jumpTo(10_000);
+      act(world);
+      return [...codes(world, policy), ...answers(world, policy).map(({ text }) => text)];
+    };
+    const [, email, , text] = texts(true, (world) => { world.pause(); world.runTo(16 * 60_000); world.resume(); });
+    expect(email).toBe('email not: paused');
+    expect(text).toMatch(/^Email, .* was not used because the notification was paused from 2026-01-05T12:00:10Z \(maintenance\) until it expired at 2026-01-05T12:15:00Z, and nothing is claimed while it is, so it never had its turn; SMS was taken by twilio at /);
+    expect(texts(false, (world) => { world.pause(); world.runTo(16 * 60_000); }).slice(0, 2)).toEqual(['sms not: paused', 'email not: paused']);
+    expect(texts(false, (world) => { world.pause(); world.jumpTo(20_000); world.resume(); world.runTo(16 * 60_000); })[1]).not.toBe('email not: paused');
+    expect(texts(true, (world) => { world.pause(); world.jumpTo(60_000); world.close(); })[3]).toMatch(/closed at 2026-01-05T12:01:00Z \(taken\), while it was paused since 2026-01-05T12:00:10Z \(maintenance\), before it had its turn; /);
+  });
+
+  it('gives the submissions of another channel to that channel, also where all of them were in vain', () => {
+    const policy = examplePolicy({ order: ['email', 'sms'] });
+    const texts = (tries: number, end: (world: World) => void): string => {
+      const world = open(policy);
+      for (let at = 0; at < tries; at += 1) {
+        world.jumpTo(at * 60_000);
+        world.start('email');
+        world.answer('email', deferred());
+      }
+      end(world);
+      return answers(world, policy)[1]?.text ?? '';
+    };
+    const closed = (world: World): unknown => world.close();
+    expect(texts(2, closed)).toMatch(/^SMS, .* before it had its turn; the 2 submissions of email were definitely not processed between /);
+    expect(texts(1, closed)).toMatch(/; the one submission of email was definitely not processed between /);
+    expect(texts(0, closed)).toMatch(/; no provider was called for email between /);
+    expect(texts(1, (world) => { world.bar('email'); world.bar('sms'); world.jumpTo(60_000); world.tick(); })).not.toMatch(/\bits (one|\d+) submission|its channel/);
+  });
 });
 
 test('whatever happens, at each instant each step of the policy is answered exactly once, with its version, a cause and an observation', () => {
