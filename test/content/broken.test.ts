@@ -50,11 +50,26 @@ const CASES: [name: string, place: string, code: string, said: RegExp][] = [
   ['variable-not-supplied', `${POLICY}:45`, 'variable_not_supplied', /lacks code, which notice-sms 1 needs; add it/],
   ['link-host', `${SMS}/sms.en.liquid:2`, 'link_host', /links to www.example.net, which is not allowed; list it under link_hosts/],
   ['link-host-html', `${EMAIL}/html.en.liquid:3`, 'link_host', /links to www.example.net, which is not allowed; list it under link_hosts/],
+  ['link-host-variable', `${SMS}/sms.en.liquid:2`, 'link_host', /links to {{ … }}.evil.example.net, a host that a variable decides; write the host/],
+  ['link-host-variable-html', `${EMAIL}/html.en.liquid:3`, 'link_host', /links to {{ … }}.evil.example.net, a host that a variable decides; write the host/],
+  ['link-continued', `${SMS}/sms.en.liquid:2`, 'link_changed', /goes on right behind the link of a variable.*; put a space between/],
+  ['link-filtered', `${SMS}/sms.en.liquid:2`, 'link_changed', /changes the link link_url by replace.*; show it as it is/],
+  ['link-entity', `${EMAIL}/html.en.liquid:3`, 'link_host', /links to evil.example.net, which is not allowed; list it/],
+  ['link-javascript', `${EMAIL}/html.en.liquid:3`, 'link_scheme', /is a link by javascript.*; write https/],
+  ['link-data', `${EMAIL}/html.en.liquid:3`, 'link_scheme', /is a link by data.*; write https/],
+  ['link-ftp', `${SMS}/sms.en.liquid:2`, 'link_scheme', /is a link by ftp.*; write https/],
+  ['link-string', `${EMAIL}/html.en.liquid:3`, 'link_variable', /takes a link from what is no url variable; declare the variable with type: url/],
+  ['link-bare-www', `${SMS}/sms.en.liquid:2`, 'link_host', /links to www.evil.example.net, which is not allowed; list it/],
+  ['link-bare', `${SMS}/sms.en.liquid:2`, 'link_host', /links to evil.example.net, which is not allowed; list it/],
   ['http-link', `${SMS}/sms.en.liquid:2`, 'http_link', /holds an http link; write https/],
   ['segment-budget', `${SMS}/sms.de.liquid:1`, 'segment_budget', /up to 2 segments \(UCS-2\), more than its budget of 1; shorten/],
   ['states-another-expiry', `${EMAIL}/template.yaml:9`, 'states_differ', /is 900s, but notice-sms 1 .* states 600s; make both/],
   ['states-another-action', `${EMAIL}/template.yaml:9`, 'states_differ', /is call us, but notice-sms 1 .* states sign in; make both/],
   ['states-another-host', `${EMAIL}/template.yaml:9`, 'states_differ', /is www.example.net, but notice-sms 1 .* states link_url; make both/],
+  ['states-host-not-shown', `${SMS}/sms.en.liquid:1`, 'states_differ', /does not show host, where the reader is led by what template.yaml states; add {{ host }}/],
+  ['states-own-host', `${SMS}/sms.en.liquid:1`, 'states_differ', /does not show host, .*; add {{ host }}/],
+  ['states-own-time', `${SMS}/sms.en.liquid:1`, 'states_differ', /does not show valid_until, which notice-email 1 .* tells its reader; add {{ valid_until }}/],
+  ['states-of-one-alone', `${SMS}/template.yaml:1`, 'states_differ', /do not say action, which notice-email 1 .* states; state it here too/],
   ['no-postal-address', `${EMAIL}/template.yaml:3`, 'no_postal_address', /is commercial, which needs a postal address; add postal_address/],
   ['no-opt-out', `${EMAIL}/template.yaml:3`, 'no_opt_out', /needs a way to opt out; add opt_out/],
   ['no-one-click', `${EMAIL}/template.yaml:3`, 'no_one_click', /headers to unsubscribe with one click; add one_click/],
@@ -72,7 +87,7 @@ const CASES: [name: string, place: string, code: string, said: RegExp][] = [
 ];
 
 /** What follows from the same mistake in a second place. */
-const ALSO: Readonly<Record<string, string[]>> = { 'reserve-too-large': ['clocks_do_not_fit'], 'variable-not-supplied': ['variable_not_supplied'] };
+const ALSO: Readonly<Record<string, string[]>> = { 'reserve-too-large': ['clocks_do_not_fit'], 'variable-not-supplied': ['variable_not_supplied'], 'states-of-one-alone': ['states_differ'] };
 
 describe('lint', () => {
   it.each(CASES)('finds %s at %s, and nothing else', (name, place, code, said) => {
