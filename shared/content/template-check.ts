@@ -20,7 +20,9 @@ const inPart = ({ fileOf }: ReadTemplate, { part, locale }: Placed, [line, probl
 
 const checkLinks = (read: ReadTemplate): FileProblem[] => {
   const allowed = read.template.terms?.linkHosts ?? [];
-  return partsOf(read.template).flatMap((placed) => wrongLinks(placed, read.template.variables, allowed).map(({ line, problem, code }) => inPart(read, placed, [line, problem, code])));
+  // The link to unsubscribe is made here, and declared by nobody.
+  const variables = givesUnsubscribe(read.template) ? { ...read.template.variables, [UNSUBSCRIBE_VARIABLE]: { type: 'url' as const, max: 1_000 } } : read.template.variables;
+  return partsOf(read.template).flatMap((placed) => wrongLinks(placed, variables, allowed).map(({ line, problem, code }) => inPart(read, placed, [line, problem, code])));
 };
 
 /** A value as long as it may be, of characters that cost least: what a text costs beyond that is its own doing. */
