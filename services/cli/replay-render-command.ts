@@ -16,7 +16,7 @@ import type { Io } from './io.ts';
 import { createProgress } from './ledger-progress.ts';
 import { actorOf, withEngine } from './operator-engine.ts';
 import { Refusal, UsageError } from './refusal.ts';
-import { addReplays, isFaulty, openSum, sumJson, sumText } from './replay-render-sum.ts';
+import { addReplays, isEmpty, isFaulty, openSum, sumJson, sumText } from './replay-render-sum.ts';
 import { wholeNumber } from './whole-number.ts';
 
 /** So many messages are told one by one; all of them are with --json. */
@@ -46,7 +46,7 @@ const targetOf = (input: Input, engine: Engine): ReplayRequest['target'] => {
 const refuseNothing = async (engine: Engine, { purpose, from, target }: ReplayRequest): Promise<void> => {
   const versions = (await listPolicyVersions(engine.db)).filter((one) => one.purpose === purpose);
   if (versions.length === 0) throw new Refusal(`there is no purpose ${purpose}`, { code: 'unknown_purpose', field: '--purpose', cure: 'see `npx tocsin policy list`' });
-  const names = [...new Set(versions.flatMap(({ definition }) => definition.steps.filter((step) => step.templateVersion === from).map((step) => step.template)))];
+  const names = [...new Set(versions.flatMap(({ definition }) => definition.steps.filter((step) => (from ?? step.templateVersion) === step.templateVersion).map((step) => step.template)))];
   const found = await Promise.all(names.map(target));
   if (found.every((one: TemplateVersion | null) => one === null)) {
     throw new Refusal(names.length === 0 ? `no policy of ${purpose} uses version ${from} of a template` : `of ${names.join(' and ')} there is no such version to compare with`, {
@@ -93,7 +93,7 @@ const replay = async (input: Input, io: Io, engine: Engine): Promise<number> => 
   const limit = wholeNumber(input, 'limit') ?? Number.POSITIVE_INFINITY;
   const sender = readSender(io.env, readCliConfig(io.env));
   const request: ReplayRequest = {
-    purpose: input.required('purpose'), from: wholeNumber(input, 'from') ?? 1, target: targetOf(input, engine), sinceAt: instantOption(input, 'since', engine.now()), untilAt: instantOption(input, 'until', engine.now()),
+    purpose: input.required('purpose'), from: wholeNumber(input, 'from'), target: targetOf(input, engine), sinceAt: instantOption(input, 'since', engine.now()), untilAt: instantOption(input, 'until', engine.now()),
     senders: sender.sms !== null && sender.email !== null ? [{ sms: sender.sms, email: sender.email }] : [],
   };
   const show = shownOf(input, engine);
@@ -116,6 +116,10 @@ const replay = async (input: Input, io: Io, engine: Engine): Promise<number> => 
   progress.clear();
   if (input.json) io.out.write(`${JSON.stringify(sumJson(sum))}\n`);
   else io.out.write(`${told > 0 ? '\n' : ''}${hasMore ? `Only the first ${TOLD} are told one by one; --json tells all.\n\n` : ''}${sumText(sum)}\n`);
+  if (isEmpty(sum) && !io.signal.aborted) {
+    io.err.write('Nothing was compared: no message fits the purpose, the span and the versions given; widen --since, --until or --limit, or leave out --from\n');
+    return 1;
+  }
   return isFaulty(sum) ? 1 : 0;
 };
 
@@ -125,7 +129,7 @@ export const replayRenderCommand: Command = {
   args: [],
   options: {
     purpose: { value: 'P', help: 'whose notifications' },
-    from: { value: 'N', help: 'version of the templates that they are bound to (default: 1)' },
+    from: { value: 'N', help: 'compare only those that are bound to version N of a template (default: each with the version that it is bound to)' },
     to: { value: 'N', help: 'version to compare with, published; in --candidate the highest where it is left out' },
     candidate: { value: 'DIR', help: 'a folder of templates to take the new version from, before anything is published' },
     since: { value: 'T', help: 'accepted since then: 30m, 2h, 7d, or a date such as 2026-11-29T08:00Z' },
@@ -136,7 +140,7 @@ export const replayRenderCommand: Command = {
     actor: { value: 'A', help: 'who looks: a name or role (default: cli)' },
   },
   examples: [
-    ['replay-render --purpose password-reset --from 1 --to 2 --since 7d', 'what version 2 would have said; exit code 1 where a message fails, or has drifted from its hash'],
+    ['replay-render --purpose password-reset --from 1 --to 2 --since 7d', 'what version 2 would have said; exit code 1 where a message fails, has drifted from its hash, or none was compared'],
     ['replay-render --purpose password-reset --candidate ./templates --limit 500', 'the same with a version that is still being written'],
     ['replay-render --purpose password-reset --to 2 --json', 'JSON lines: a message each, and the sum at the end'],
   ],

@@ -35,6 +35,9 @@ export const addReplays = (sum: ReplaySum, found: readonly Replay[]): void => {
 /** Whether anything was found that somebody must look at. */
 export const isFaulty = ({ templates }: ReplaySum): boolean => [...templates.values()].some(({ fails, drifted }) => fails > 0 || drifted > 0);
 
+/** Whether no message at all was compared, from which nothing follows about a candidate. */
+export const isEmpty = ({ templates }: ReplaySum): boolean => templates.size === 0;
+
 export const sumJson = (sum: ReplaySum) => ({ kind: 'sum', notifications: sum.notifications, passed_over: sum.passedOver, templates: [...sum.templates].map(([template, line]) => ({ template, ...line })) });
 
 const missingOf = ({ missing }: Line): string => Object.entries(missing).map(([name, count]) => `${name} (${count})`).join(', ') || '-';

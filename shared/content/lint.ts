@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Carrier } from '../domain/work.ts';
 import type { Channel } from '../domain/words.ts';
+import { checkBases } from './basis-check.ts';
 import { readPolicies } from './policy-file.ts';
 import type { ReadPolicy } from './policy-file.ts';
 import { checkPurpose } from './purpose-check.ts';
 import { loadRoster, RosterFileError } from './roster.ts';
+import type { Person } from './roster.ts';
 import { readSenders } from './senders-file.ts';
 import { checkSuppliesOf, readSupplies } from './supplies-file.ts';
 import { readTemplates } from './template-file.ts';
@@ -24,13 +26,12 @@ export interface LintInput {
 /** Every fault of both folders, in order of file and line, and what could be read. */
 export interface Linted { problems: FileProblem[]; policies: ReadPolicy[]; templates: ReadTemplate[] }
 
-const rosterProblems = (dir: string): readonly FileProblem[] => {
-  if (!existsSync(join(dir, 'roster.yaml'))) return [];
+const readRoster = (dir: string): { people: Person[]; problems: readonly FileProblem[] } => {
+  if (!existsSync(join(dir, 'roster.yaml'))) return { people: [], problems: [] };
   try {
-    loadRoster(dir);
-    return [];
+    return { people: loadRoster(dir).people, problems: [] };
   } catch (error) {
-    if (error instanceof RosterFileError) return error.problems;
+    if (error instanceof RosterFileError) return { people: [], problems: error.problems };
     throw error;
   }
 };
@@ -54,8 +55,9 @@ export const lintContent = ({ policyDir, templateDir, carriers }: LintInput): Li
   const templates: ReadTemplates | null = templateDir === null ? null : readTemplates(templateDir);
   const { senders, problems: senderProblems } = readSenders(policyDir);
   const { supplies, problems: suppliesProblems } = readSupplies(policyDir);
+  const roster = readRoster(policyDir);
   const together = templates === null ? [] : policies.read.flatMap((policy) => checkPurpose(policy, { templates, senders, supplies, carriers }));
-  const problems = [...policies.problems, ...templates?.problems ?? [], ...senderProblems, ...suppliesProblems, ...(supplies ? checkSuppliesOf(supplies, new Set(policies.read.map(({ policy }) => policy.purpose))) : []), ...rosterProblems(policyDir), ...together];
+  const problems = [...policies.problems, ...templates?.problems ?? [], ...senderProblems, ...suppliesProblems, ...(supplies ? checkSuppliesOf(supplies, new Set(policies.read.map(({ policy }) => policy.purpose))) : []), ...roster.problems, ...checkBases(policies.read, roster.people), ...together];
   return { problems: inOrder(problems), policies: policies.read, templates: templates?.read ?? [] };
 };
 

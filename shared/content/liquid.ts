@@ -49,7 +49,7 @@ export class LiquidError extends Error {
 interface EngineError { name: string; message: string; token?: { getPosition?: () => [number, number] } }
 
 /** Only these of the engine's messages are known to quote the template alone. */
-const SAFE = /^(undefined variable: [\w.[\]"-]+|undefined filter: \w+|tag "?[^"\n]{1,40}"? not (found|closed)|(tag|output) "(?:[^"\\\n]|\\.){1,100}" not closed|unexpected [^\n]{1,60})/;
+const SAFE = /^(undefined variable: [\w.[\]"-]+|undefined filter: \w+|tag "?[^"\n]{1,40}"? not (found|closed)|(tag|output|raw) "(?:[^"\\\n]|\\.){1,100}" not closed|unexpected [^\n]{1,60})/;
 
 const translated = (thrown: unknown): LiquidError => {
   if (thrown instanceof LiquidError) return thrown;

@@ -32,6 +32,9 @@ const checkStep = (source: PolicySource, index: number): Told[] => {
   if (!isLast && step.escalate_when === undefined) {
     found.push(['escalate_when', 'is missing; state in which of pending, accepted, unknown, failed the next step may start', 'no_escalate_when']);
   }
+  if (!isLast && step.escalate_when?.length === 0) {
+    found.push(['escalate_when', 'is empty, so that nothing lets the next step start; list some of pending, accepted, unknown, failed, or drop the steps behind', 'no_escalate_when']);
+  }
   if (!isLast && step.decide_within > source.expires_after - reserves) {
     found.push(['decide_within', 'leaves later steps less than their reserve; shorten it, or the reserves', 'clocks_do_not_fit']);
   }

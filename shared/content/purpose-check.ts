@@ -91,6 +91,6 @@ export const checkPurpose = (policy: ReadPolicy, { templates, senders, supplies,
   const own = policy.policy.steps.flatMap(({ template: name, templateVersion: version }) => templates.read.filter(({ template }) => template.name === name && template.version === version));
   return [
     ...policy.policy.steps.flatMap((_step, index) => [...checkTemplateOf(policy, index, { templates, carriers }), ...checkCarrier(policy, index, carriers)]),
-    ...checkSenders(policy, senders), ...checkQuietHours(policy), ...checkSupplies(policy, own), ...checkSuppliesBeside(policy, own, supplies), ...checkSecrets(policy, own), ...checkStates(own),
+    ...checkSenders(policy, senders), ...checkQuietHours(policy), ...checkSupplies(policy, own), ...checkSuppliesBeside(policy, own, supplies), ...checkSecrets(policy, own), ...checkStates(own, policy.policy.secretChannels),
   ];
 };

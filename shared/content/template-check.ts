@@ -1,4 +1,5 @@
 import { compilePart, LiquidError, renderPart } from './liquid.ts';
+import { wrongLinks } from './link-check.ts';
 import { smsSize } from './segments.ts';
 import { givesUnsubscribe, oneClickOf, PARTS, UNSUBSCRIBE_VARIABLE } from './template.ts';
 import type { Part, TemplateVersion } from './template.ts';
@@ -7,16 +8,6 @@ import type { FileProblem } from './yaml-file.ts';
 
 /** What an SMS may cost where its template does not say. */
 const DEFAULT_SEGMENTS = 4;
-
-/** A link as it is written into a text: its host, and where it stands. */
-export interface WrittenLink { host: string; line: number }
-
-/** A link of HTML may leave the scheme out. */
-const LINKS = { html: /(?:https?:|(?<=["'=(,\s]))\/\/([^\s"'<>{}()/?#]+)/gi, others: /https?:\/\/([^\s"'<>{}/?#]+)/gi };
-
-/** Links that stand in a source themselves; those out of variables are the caller's. */
-export const linksIn = ({ part, source }: { part: Part; source: string }): WrittenLink[] =>
-  [...source.matchAll(part === 'html' ? LINKS.html : LINKS.others)].map((match) => ({ host: String(match[1]).toLowerCase(), line: source.slice(0, match.index).split('\n').length }));
 
 type Placed = { part: Part; locale: string; source: string };
 
@@ -29,8 +20,9 @@ const inPart = ({ fileOf }: ReadTemplate, { part, locale }: Placed, [line, probl
 
 const checkLinks = (read: ReadTemplate): FileProblem[] => {
   const allowed = read.template.terms?.linkHosts ?? [];
-  return partsOf(read.template).flatMap((placed) => linksIn(placed).filter(({ host }) => !allowed.includes(host)).map(({ host, line }) =>
-    inPart(read, placed, [line, `links to ${host}, which is not allowed; list it under link_hosts in template.yaml, or take the link from a variable`, 'link_host'])));
+  // The link to unsubscribe is made here, and declared by nobody.
+  const variables = givesUnsubscribe(read.template) ? { ...read.template.variables, [UNSUBSCRIBE_VARIABLE]: { type: 'url' as const, max: 1_000 } } : read.template.variables;
+  return partsOf(read.template).flatMap((placed) => wrongLinks(placed, variables, allowed).map(({ line, problem, code }) => inPart(read, placed, [line, problem, code])));
 };
 
 /** A value as long as it may be, of characters that cost least: what a text costs beyond that is its own doing. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { isNode, LineCounter, parseDocument } from 'yaml';
+import { isNode, LineCounter, parseDocument, visit } from 'yaml';
 import type { Document } from 'yaml';
 import type { z } from 'zod';
 import { ConfigurationError } from '../config/environment.ts';
@@ -72,12 +72,18 @@ const wordsOf = (issue: Issue): string => {
   const isMissing = issue.input === undefined;
   switch (issue.code) {
     case 'unrecognized_keys': return `unknown field ${issue.keys.join(', ')}; remove it or correct its name`;
-    case 'invalid_value': return `${isMissing ? 'is missing; state' : 'must be'} one of ${issue.values.map(String).join(', ')}`;
+    case 'invalid_value': return `${isMissing ? 'is missing; state' : 'must be'} one of ${issue.values.map(String).join(', ')}${isMissing ? '' : '; write one of them'}`;
     case 'custom': return issue.message;
-    case 'invalid_type': return isMissing ? `is missing; ${curesOfMissing[lastOf(issue)] ?? `add it (${issue.expected})`}` : `must be of type ${issue.expected}`;
-    default: return issue.message;
+    case 'invalid_type': return isMissing ? `is missing; ${curesOfMissing[lastOf(issue)] ?? `add it (${issue.expected})`}` : `must be of type ${issue.expected}; correct it`;
+    case 'too_big': return `is too large or too long: at most ${String(issue.maximum)}; lessen it`;
+    case 'too_small': return issue.message.startsWith('Too small') ? `is too small or too short: at least ${String(issue.minimum)}; raise it` : cured(issue.message);
+    case 'invalid_key': return `is no key that may stand here: ${issue.issues.map(({ message }) => message).join(', ')}; correct the key`;
+    default: return cured(issue.message);
   }
 };
+
+/** What is wrong says by itself how it should be; what is to be done about it is then no more than that. */
+const cured = (told: string): string => (told.includes(';') ? told : `${told}; correct it`);
 
 const lastOf = (issue: Issue): string => String(issue.path.at(-1));
 const curesOfMissing: Readonly<Record<string, string>> = { max_submissions: 'retries without a bound never end: state how many submissions there may be, such as 6' };
@@ -88,6 +94,21 @@ const codeOf = (issue: Issue): string => {
   if (issue.code === 'custom') return (issue.params as { code?: string } | undefined)?.code ?? 'invalid_value';
   if (issue.code === 'unrecognized_keys') return 'unknown_field';
   return CODES[lastOf(issue)] ?? (issue.input === undefined ? 'missing_field' : 'invalid_value');
+};
+
+/** The document's values; or the place of its first alias, where they unfold without bound. */
+const plainOf = (document: Document): { ok: true; value: unknown } | { ok: false; offset: number } => {
+  try {
+    return { ok: true, value: document.toJS({ maxAliasCount: 100 }) };
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error;
+    let offset = 0;
+    visit(document, { Alias: (_key, { range }) => {
+      offset = range?.[0] ?? 0;
+      return visit.BREAK;
+    } });
+    return { ok: false, offset };
+  }
 };
 
 /**
@@ -104,6 +125,8 @@ export const readYamlFile = <T>(path: string, schema: z.ZodType<T>, dir = dirnam
     if (problem === null) throw error;
     return { ok: false, problems: [{ file: shownPath(dir, path), line: 1, column: 1, field: '', problem: `${problem}; write it, or remove the folder`, code: 'missing_file' }] };
   }
+  const whole = (problem: string, code: string): Read<T> => ({ ok: false, problems: [{ file: shownPath(dir, path), line: 1, column: 1, field: '', problem, code }] });
+  if (/[\0\uFFFD]/.test(text)) return whole('is not text in UTF-8; write it again, or remove it', 'not_text');
   const document = parseDocument(text, { lineCounter: lines, strict: true, uniqueKeys: true, prettyErrors: false, stringKeys: true });
   const place = (offset: number, field: string, told: [problem: string, code: string]): FileProblem => {
     const { line, col } = lines.linePos(offset);
@@ -112,7 +135,10 @@ export const readYamlFile = <T>(path: string, schema: z.ZodType<T>, dir = dirnam
   const at: At = (fieldPath, problem, code = 'invalid_value') => place(offsetOf(document, fieldPath), fieldOf(fieldPath), [problem, code]);
   const broken = [...document.errors, ...document.warnings];
   if (broken.length > 0) return { ok: false, problems: broken.map((error) => place(error.pos[0], '', [cureOfYaml(error.code, error.message), YAML_CODES[error.code] ?? 'yaml'])) };
-  const parsed = schema.safeParse(document.toJS({ maxAliasCount: 100 }), { reportInput: true });
+  if (document.contents === null) return whole('is empty; write it, or remove it', 'empty_file');
+  const plain = plainOf(document);
+  if (!plain.ok) return { ok: false, problems: [place(plain.offset, '', ['has aliases that unfold to far more than is written; write out what they stand for', 'too_many_aliases'])] };
+  const parsed = schema.safeParse(plain.value, { reportInput: true });
   if (parsed.success) return { ok: true, value: parsed.data, at };
   return { ok: false, problems: parsed.error.issues.map((issue) => at(issue.path, wordsOf(issue), codeOf(issue))) };
 };

@@ -13,8 +13,8 @@ import { templateKey } from './versions.ts';
 
 export interface ReplayRequest {
   purpose: string;
-  /** Steps whose template has this version are compared. */
-  from: number;
+  /** Only steps whose template has this version are compared; null for all of them, each in the version that it is bound to. */
+  from: number | null;
   /** The version they are compared with, by template name: published, or a candidate. Null where there is none of that name. */
   target: (name: string) => Promise<TemplateVersion | null>;
   /** Epoch milliseconds of the acceptance; null leaves that side open. */
@@ -32,7 +32,7 @@ const replayOne = async function* (engine: Engine, loaded: Loaded, request: Repl
   const bound = await engine.versions.bind(loaded.state.purpose, loaded.state.policyVersion);
   for (const [index, step] of bound.policy.steps.entries()) {
     const old = bound.templates.get(templateKey(step.template, step.templateVersion));
-    const target = old && old.version === request.from ? await request.target(step.template) : null;
+    const target = old && (request.from ?? old.version) === old.version ? await request.target(step.template) : null;
     if (!old || !target) {
       yield { kind: 'passed_over', why: 'not_compared' };
       continue;

@@ -111,6 +111,28 @@ describe('tocsin replay-render', () => {
     expect(sum).toMatchObject({ templates: [{ template: 'game-support-urgent-sms 1 -> 1', same: 5 }, { template: 'game-support-urgent-email 1 -> 2', differs: 5 }] });
   });
 
+  it('compares each message with the version that it is bound to, and ends with 1 where it compared none', async () => {
+    const other = await createTestDatabase();
+    const current = await createTestEngine({ url: other.url, ring: KEYS, now: () => now });
+    const candidate = mkdtempSync(join(tmpdir(), 'tocsin-replay-wanting-'));
+    try {
+      cpSync(TEMPLATE_DIR, candidate, { recursive: true });
+      const file = join(candidate, 'game-support-urgent-email/2/text.en.liquid');
+      writeFileSync(file, `${'x'.repeat(10)}${readFileSync(file, 'utf8')}`);
+      await acceptNotification(current, urgentRequest('03'));
+      const against = (...line: string[]) => run(['replay-render', '--purpose', PURPOSE, ...line], { env: { ...env, DATABASE_URL: other.url } });
+      expect(await against('--candidate', candidate, '--json')).toMatchObject({ code: 0, out: expect.stringMatching(/"game-support-urgent-email 2 -> 2","messages":1,"same":0,"differs":1/) });
+      // Nothing was accepted since then, or is bound to the first version of the email.
+      for (const line of [['--since', '2030-01-01'], ['--from', '1', '--to', '2']]) {
+        expect(await against('--candidate', candidate, ...line)).toMatchObject({ code: 1, err: expect.stringContaining('Nothing was compared') });
+      }
+    } finally {
+      await current.close();
+      await other.drop();
+      rmSync(candidate, { recursive: true, force: true });
+    }
+  });
+
   it.each([
     ['{{ shfit }}', 'sms.en.liquid:1:4 shfit: is not among the variables of template.yaml'],
     ['{% if shift', 'sms.en.liquid:1:1: tag "{% if shift'],

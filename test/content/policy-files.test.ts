@@ -96,11 +96,12 @@ describe('a policy file', () => {
     ['a threshold below what coordinators can keep', changed('retention: 400d', 'retention: 400d\nalerts: { stalled_for: 5s }'), 'alerts.stalled_for: is too short; what is due is taken up within seconds'],
     ['a threshold that does not exist', changed('retention: 400d', 'retention: 400d\nalerts: { page_after: 5s }'), 'unknown field page_after'],
     ['a retry window beyond the retention', changed('retention: 400d', 'retention: 1h\npayload: { retry_window: 2h }'), 'payload.retry_window: is longer than retention'],
-    ['a region in lower case', changed('US:', 'us:'), 'regions.us: '],
+    ['a region in lower case', changed('US:', 'us:'), 'regions.us: is no key that may stand here: a region is two capital letters'],
     ['a later step without reserve', changed(/ +reserve: 60s\n/, ''), 'steps[1].reserve: is missing'],
     ['two steps of one channel', changed('channel: email', 'channel: sms'), 'steps[1].channel: is the channel of an earlier step too'],
     ['no YAML at all', '{', 'not valid YAML'],
-    ['nothing', '', 'must be of type object'],
+    ['nothing', '', '1.yaml:1:1: is empty; write it, or remove it'],
+    ['what is no text', '\0\u0001', '1.yaml:1:1: is not text in UTF-8; write it again'],
   ])('with %s is refused with place and cure', (_name, text, expected) => {
     write('game-support-urgent/1.yaml', text);
     expect(problemsOf(() => loadPolicies(dir))).toContain(expected);

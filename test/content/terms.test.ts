@@ -104,6 +104,16 @@ describe('the terms of policies and templates', () => {
     expect(lint()).toEqual([]);
   });
 
+  it('may state a host that the policy leaves out of a channel, and no other that is not shown', () => {
+    append(`${SMS}/template.yaml`, 'states: { action: open the ticket, host: ticket_url }\n');
+    append(`${EMAIL}/template.yaml`, 'states: { action: open the ticket, host: ticket_url }\n');
+    edit(`${SMS}/template.yaml`, '  ticket_url: { type: url, max: 200 }\n', '');
+    for (const file of ['sms.en', 'sms.de']) edit(`${SMS}/${file}.liquid`, ' {{ ticket_url }}', '');
+    expect(lint()).toEqual([expect.stringMatching(/^error states_differ templates\/game-support-urgent-sms\/1\/template.yaml:/)]);
+    append(URGENT, 'secrets: { ticket_url: [email] }\n');
+    expect(lint()).toEqual([]);
+  });
+
   it('are warned of where they are doubtful: quiet hours with no zone to go by, another span of time or link', () => {
     edit(URGENT, '  US:\n', '  US:\n    quiet_hours: { sms: { from: "21:00", to: "08:00", time_zone: recipient } }\n');
     append(`${SMS}/sms.en.liquid`, ' in 10 minutes');
