@@ -14,6 +14,8 @@ import { readNotificationFields } from './notification-fields.ts';
 import { refuseLinks } from './link-variables.ts';
 import { refuseUndeclared } from './declared-variables.ts';
 import { refusePrecondition } from './precondition-field.ts';
+import { refuseContradictions } from './stated-values.ts';
+import { refuseTexts } from './variable-texts.ts';
 import type { Site } from './page.ts';
 import { Problem, faultyFields } from './problem.ts';
 import { withUnsubscribeLink } from './unsubscribe-link.ts';
@@ -48,7 +50,9 @@ export const postNotification = (engine: Engine, { site, preconditionOrigins, li
   const fields = readNotificationFields(request.body, engine.now());
   const idempotencyKey = storedKey(engine.ring, tenant, key);
   await refuseUndeclared(engine, fields, { tenant, idempotencyKey });
+  await refuseTexts(engine, fields, { tenant, idempotencyKey });
   await refuseLinks(engine, fields, { tenant, idempotencyKey, linkHosts });
+  await refuseContradictions(engine, fields, { tenant, idempotencyKey });
   await refusePrecondition(engine, fields, { tenant, idempotencyKey, origins: preconditionOrigins });
   const carrying = await readCarrying(engine, fields, { site, tenant, idempotencyKey });
   const carried = await withUnsubscribeLink(engine, fields, { site, tenant, idempotencyKey, carrying });
