@@ -213,6 +213,19 @@ describe('the throttle of logins', () => {
     expect((await basic(PASSWORD)).status).toBe(429);
   });
 
+  it('tells a guesser nothing by HTTP Basic: a password that was right before is refused like any other, from there and nowhere else', async () => {
+    clock.at += LOGIN_LIMITS.windowMs;
+    const basic = async (password: string, network: string) => (await ask(`${dashboard.url}/account`, { headers: { Authorization: `Basic ${Buffer.from(`ben:${password}`).toString('base64')}`, 'X-Forwarded-For': network } })).status;
+    // Both are remembered; a program's own calls at once count as no failures.
+    expect([await basic(PASSWORD, '203.0.113.40'), await basic(PASSWORD, '203.0.113.41')]).toEqual([200, 200]);
+    expect(new Set(await Promise.all(Array.from({ length: LOGIN_LIMITS.together * 2 }, () => basic(PASSWORD, '203.0.113.41'))))).toEqual(new Set([200]));
+    for (let tries = 0; tries < LOGIN_LIMITS.together; tries += 1) expect((await postLogin(dashboard.url, { user: 'ben', password: `guess number ${tries}`, ...from('203.0.113.40') })).status).toBe(401);
+    expect([await basic(PASSWORD, '203.0.113.40'), await basic('guess number 9', '203.0.113.40')]).toEqual([429, 429]);
+    expect(await basic(PASSWORD, '203.0.113.41')).toBe(200);
+    clock.at += LOGIN_LIMITS.windowMs;
+    expect(await basic(PASSWORD, '203.0.113.40')).toBe(200);
+  });
+
   it('counts nothing for a try that it refuses: one client keeps neither a name nor its network from others', async () => {
     clock.at += LOGIN_LIMITS.windowMs;
     const tries = Array.from({ length: LOGIN_LIMITS.name + 1 });
