@@ -182,6 +182,22 @@ describe('the first operator', () => {
     }
   });
 
+  it('is not made beside others, and where none of them is an admin the log says what to do', async () => {
+    const fresh = await createRig();
+    try {
+      await makeOperator(fresh.engine, 'ada', 'operator', PASSWORD);
+      const config = { host: '127.0.0.1', port: 0, operator: { user: 'first', password: 'never-used' } };
+      await (await startDashboard({ engine: fresh.engine, log: fresh.log, config })).close();
+      expect(fresh.logged()).toMatch(/"event":"operator\.no_admin","user":"first","cure":"npx tocsin operator add NAME --role admin"/);
+      const said = fresh.logged().length;
+      await makeOperator(fresh.engine, 'ben', 'admin', PASSWORD);
+      await (await startDashboard({ engine: fresh.engine, log: fresh.log, config })).close();
+      expect(fresh.logged().slice(said)).not.toContain('operator.no_admin');
+    } finally {
+      await fresh.close();
+    }
+  });
+
   it('goes by encrypted cookies where the address of the dashboard says https', () => {
     const read = (url?: string) => readDashboardConfig({ OPERATOR_PASSWORD: 'never-used', ...(url === undefined ? {} : { TOCSIN_DASHBOARD_URL: url }) }).secure;
     expect([read(), read('http://127.0.0.1:3001'), read('https://tocsin.example.com')]).toEqual([false, false, true]);
