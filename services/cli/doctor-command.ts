@@ -2,7 +2,7 @@ import { readCliConfig } from '../../shared/config/cli-config.ts';
 import type { Command } from './command.ts';
 import { checkDatabase } from './doctor-database.ts';
 import type { Finding } from './doctor-finding.ts';
-import { checkContent, checkKeys, checkNode, checkStandalone } from './doctor-surroundings.ts';
+import { checkContent, checkKeys, checkNode, checkServices, checkStandalone } from './doctor-surroundings.ts';
 
 const SIGNS = { ok: '✓', fault: '✗', note: '·' } as const;
 
@@ -18,7 +18,7 @@ export const doctorCommand: Command = {
   run: async (input, io) => {
     const config = readCliConfig(io.env);
     const findings = [
-      checkNode(process.versions.node), await checkStandalone(io.env, config), checkKeys(io.env, config), ...await checkContent(io.env, config),
+      checkNode(process.versions.node), await checkStandalone(io.env, config), checkKeys(io.env, config), ...checkServices(io.env), ...await checkContent(io.env, config),
       ...await checkDatabase(io.env, config),
     ];
     const faults = findings.filter((finding) => finding.verdict === 'fault').length;

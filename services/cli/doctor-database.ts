@@ -6,9 +6,10 @@ import type { Database, Statement } from '../../shared/ledger/database.ts';
 import { APP_ROLE, isDatabaseAway, openDatabase } from '../../shared/ledger/database.ts';
 import { lastBeatAt, oldestDueAges } from '../../shared/ledger/heartbeat.ts';
 import { missingMigrations } from '../../shared/ledger/migrate.ts';
+import { operatorsThere } from '../../shared/ledger/operators.ts';
 import { loadActivePolicies } from '../../shared/ledger/versions.ts';
 import type { Finding } from './doctor-finding.ts';
-import { fault, ok, wordsOf } from './doctor-finding.ts';
+import { fault, note, ok, wordsOf } from './doctor-finding.ts';
 import { checkErasures } from './doctor-erasures.ts';
 import { checkQueue } from './doctor-queue.ts';
 
@@ -60,6 +61,14 @@ const checkPublished = async (db: Database): Promise<Finding> => {
   return active.length > 0 ? ok('published', `active: ${active.map((one) => `${one.purpose}/${one.version}`).sort().join(', ')}`) : fault('published', 'no policy is active', 'run npx tocsin migrate');
 };
 
+/** Whether there is somebody who may read the trail and change everything; a note, since all is delivered without. */
+const checkOperators = async (db: Database): Promise<Finding> => {
+  const { admin, any } = await operatorsThere(db);
+  if (admin) return ok('operators', 'there is an admin');
+  if (!any) return note('operators', 'there is none yet: the first start of a dashboard makes OPERATOR_USER an admin');
+  return note('operators', 'there are operators and no admin: with any there, a dashboard makes no OPERATOR_USER', 'run npx tocsin operator add NAME --role admin');
+};
+
 /** One check; what it throws is its fault. */
 const attempted = async (name: string, check: () => Promise<Finding | Finding[]>): Promise<Finding[]> => {
   try {
@@ -94,7 +103,7 @@ export const checkDatabase = async (env: Environment, config: CliConfig): Promis
     findings.push(
       ...await attempted('role', () => checkRole(db)), ...await attempted('published', () => checkPublished(db)),
       ...await attempted('queue', () => checkQueue(url, config.redisUrl)), ...await attempted('engine', () => checkEngine(db)),
-      ...await attempted('erasures', () => checkErasures(db, env, config)),
+      ...await attempted('operators', () => checkOperators(db)), ...await attempted('erasures', () => checkErasures(db, env, config)),
     );
     return findings;
   } finally {

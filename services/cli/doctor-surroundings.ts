@@ -1,5 +1,6 @@
 import type { CliConfig } from '../../shared/config/cli-config.ts';
 import { readKeysText } from '../../shared/config/cli-config.ts';
+import { readEngineConfig } from '../../shared/config/engine-config.ts';
 import type { Environment } from '../../shared/config/environment.ts';
 import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadRoster } from '../../shared/content/roster.ts';
@@ -36,6 +37,17 @@ export const checkStandalone = async (env: Environment, { standalone, dataDir }:
     return fault('standalone', `${standalone.intake} answers ${response.status}`, 'look into its log; start it again if need be');
   } catch {
     return fault('standalone', `standalone.json names ${standalone.intake}, where nothing answers`, `it was killed, so start it again on ${dataDir}: npm start`);
+  }
+};
+
+/** Whether services would start with this environment; nothing where it is not one of theirs, who know the database and the keys by their own variables. */
+export const checkServices = (env: Environment): Finding[] => {
+  if ((env['DATABASE_URL'] ?? '') === '' || (env['TOCSIN_KEYS'] ?? '') === '') return [];
+  try {
+    readEngineConfig(env);
+    return [ok('services', 'have the variables that each of them needs')];
+  } catch (error) {
+    return [note('services', `with these variables none starts: ${wordsOf(error)}`, 'set them where services run; of no matter where only this command runs')];
   }
 };
 

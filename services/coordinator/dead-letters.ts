@@ -2,7 +2,7 @@ import { handleDeadLetterRequests } from '../../shared/delivery/dead-letter-requ
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { CHANNELS, parseAttemptKey } from '../../shared/domain/words.ts';
 import type { Shown } from '../../shared/ledger/dead-letters.ts';
-import { countProjected, deadLettersToProject, forgetProjection, markProjected, readDeadLetter, showAgain } from '../../shared/ledger/dead-letters.ts';
+import { countProjected, deadLettersToProject, expireDeadLetters, forgetProjection, markProjected, readDeadLetter, showAgain } from '../../shared/ledger/dead-letters.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import { deadLetterJobId, deadLetterQueue } from '../../shared/queue/queue-names.ts';
 import type { HandlerResult, RunningWorker, TakenJob, WorkJob } from '../../shared/queue/work-job.ts';
@@ -12,6 +12,8 @@ import { EVENTS } from '../../shared/telemetry/events.ts';
 const LOOK_EVERY_MS = 500;
 /** How often the board is counted against the rows. */
 const COUNT_EVERY_MS = 15_000;
+/** How often open ones are looked at for an expiry that passed. */
+const EXPIRE_EVERY_MS = 5_000;
 const LOOK_AGAIN_MS = 2_000;
 const BATCH = 200;
 
@@ -75,11 +77,20 @@ export const startDeadLetterDuty = ({ engine, queue }: { engine: Engine; queue: 
     }
   };
 
+  /** What nobody can retry any more is no work for anybody. By the engine's clock, to which expiries belong. */
+  let expiredAt = Number.NEGATIVE_INFINITY;
+  const expire = async (): Promise<void> => {
+    const now = engine.now();
+    if (now - expiredAt < EXPIRE_EVERY_MS) return;
+    if (await expireDeadLetters(engine.db, { now, limit: BATCH }) < BATCH) expiredAt = now;
+  };
+
   let lookedAt = Number.NEGATIVE_INFINITY;
   let countedAt = engine.monotonic();
   let running: Promise<void> | null = null;
   const look = async (): Promise<void> => {
     await handleDeadLetterRequests(engine);
+    await expire();
     if (engine.monotonic() - countedAt >= COUNT_EVERY_MS) {
       countedAt = engine.monotonic();
       await compare();

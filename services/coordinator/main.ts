@@ -1,5 +1,6 @@
 import { readAlertConfig } from '../../shared/config/alert-config.ts';
 import { readCheckpointFile } from '../../shared/config/checkpoint-config.ts';
+import { readTogether } from '../../shared/config/environment.ts';
 import { readErasureFile } from '../../shared/config/erasure-config.ts';
 import { processEnvironment, readEngineConfig } from '../../shared/config/engine-config.ts';
 import { readMetricsConfig } from '../../shared/config/metrics-config.ts';
@@ -15,11 +16,10 @@ import { startCoordinator } from './coordinator.ts';
 
 await startOrExplain(async () => {
   const env = processEnvironment();
-  const config = readEngineConfig(env);
-  const polling = readCoordinatorConfig(env);
-  const transportConfig = readTransportConfig(env);
-  const metricsConfig = readMetricsConfig(env);
-  const alertConfig = readAlertConfig(env);
+  const { config, polling, transportConfig, metricsConfig, alertConfig } = readTogether({
+    config: () => readEngineConfig(env), polling: () => readCoordinatorConfig(env), transportConfig: () => readTransportConfig(env),
+    metricsConfig: () => readMetricsConfig(env), alertConfig: () => readAlertConfig(env),
+  });
   const runtime = await openRuntime(config, 'coordinator');
   const transports = CHANNELS.map((channel) => openTransport(channel, { ...transportConfig, now: runtime.engine.now }));
   const alerts = { receivers: openReceivers(alertConfig), links: { dashboardUrl: config.dashboardUrl, runbookUrl: alertConfig.runbookUrl }, heartbeatUrl: alertConfig.heartbeatUrl };

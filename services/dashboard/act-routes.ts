@@ -7,6 +7,7 @@ import { parseAttemptKey } from '../../shared/domain/words.ts';
 import type { Permitted } from '../../shared/domain/permitted.ts';
 import { permittedActions, REFUSALS } from '../../shared/domain/permitted.ts';
 import type { RetryRefusal } from '../../shared/domain/retry.ts';
+import { redactText } from '../../shared/security/redact.ts';
 import { mayChange } from './board-rules.ts';
 import { callerOf } from './caller.ts';
 import { seenIn } from './actions-section.ts';
@@ -45,6 +46,15 @@ const staleness = (found: ShownNotification, { seen }: SentForm): string | null 
   return `Nothing was done: ${newest.actor} ${PAST[newest.act]} at ${new Date(newest.at).toISOString().slice(11, 19)} UTC, after your page was made. Look again, and act if you still want to.`;
 };
 
+/** The same person did it before, for another reason: the first one stands, and that the new one does not must be said. */
+const otherReason = ({ acts }: ShownNotification, { act, attempt, user }: SentForm, given: string): string | null => {
+  const stands = acts.findLast((one) => one.act === act && one.attempt === attempt);
+  const said = stands?.words ?? stands?.reason;
+  // Words that were destroyed since cannot be compared.
+  if (stands?.actor !== user || said === given || (stands.reason === 'other' && stands.words === null)) return null;
+  return `Nothing was done: you ${PAST[act]} already, at ${new Date(stands.at).toISOString().slice(11, 19)} UTC, because “${redactText(said ?? '')}”. That reason stands, and the new one was not recorded.`;
+};
+
 /** Carries it out; null once it stands as it was asked for, else why nothing was done. */
 const perform = async (engine: Engine, { act, attempt }: SentForm, what: OperatorAct): Promise<'not_found' | 'refused' | RetryRefusal | null> => {
   if (act === 'retry') {
@@ -77,17 +87,20 @@ export const addActs = (app: Express, engine: Engine, sendMissing: (response: Re
     const again = (status: 409 | 422, problem: string, now: ShownNotification): void => {
       response.status(status).type('html').send(notificationPage(now, { looker: caller, still: true, problem: { ...form, problem, given: typeof given === 'string' ? given : '', inField: status === 422 } }));
     };
-    const done = (): void => response.redirect(303, `/notifications/${eventId}?told=${kind}`);
-    if (isRepeated(found, form)) return done();
+    const done = (now: ShownNotification): void => {
+      const other = typeof given === 'string' ? otherReason(now, form, given.trim()) : null;
+      if (other === null) response.redirect(303, `/notifications/${eventId}?told=${kind}`);
+      else again(409, other, now);
+    };
+    if (isRepeated(found, form)) return done(found);
     const stale = staleness(found, form);
     if (stale !== null) return again(409, stale, found);
     const read = readReason(given);
     if ('problem' in read) return again(422, read.problem, found);
     const refused = await perform(engine, form, { eventId, reason: read.reason, actor: caller.user, audit: caller.audit });
-    if (refused === null) return done();
     const after = refused === 'not_found' ? null : await find(eventId);
     if (!after) return sendMissing(response);
-    if (isRepeated(after, form)) return done();
+    if (refused === null || isRepeated(after, form)) return done(after);
     again(409, refusalWords(after, form, refused as Exclude<typeof refused, 'not_found'>), after);
   };
   for (const kind of ACTS) app.post(`/notifications/:event_id/${kind}`, (request, response) => act(request, response.set('Cache-Control', 'no-store'), kind));

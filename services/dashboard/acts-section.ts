@@ -1,4 +1,5 @@
 import type { RecordedAct } from '../../shared/delivery/operator-acts.ts';
+import { permittedActions, REFUSALS } from '../../shared/domain/permitted.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { redactText } from '../../shared/security/redact.ts';
 import type { ShownNotification } from './notification-view.ts';
@@ -6,10 +7,11 @@ import { shownTime } from './page.ts';
 
 const PAST: Readonly<Record<RecordedAct['act'], string>> = { close: 'closed it', pause: 'paused it', resume: 'resumed it', retry: 'retried' };
 
-const pastOf = ({ act, attempt }: RecordedAct): string => `${PAST[act]}${attempt === null ? '' : ` ${escapeHtml(attempt.split('.').slice(1).join(' '))}`}`;
+const shortOf = (attempt: string): string => escapeHtml(attempt.split('.').slice(1).join(' '));
+const pastOf = ({ act, attempt }: RecordedAct): string => `${PAST[act]}${attempt === null ? '' : ` ${shortOf(attempt)}`}`;
 
 /** A reason as it was given: a code, or a sentence, in which nobody's number or address needs to be read. */
-const reasonOf = ({ reason, words }: RecordedAct, { state }: ShownNotification): string => {
+const reasonOf = ({ reason, words }: Pick<RecordedAct, 'reason' | 'words'>, { state }: ShownNotification): string => {
   if (words !== null) return `<span class="said" dir="auto">“${escapeHtml(redactText(words))}”</span>`;
   return reason === 'other' && state.erased !== undefined ? 'words that were erased' : `<code>${escapeHtml(reason)}</code>`;
 };
@@ -20,6 +22,14 @@ export const byWhom = (shown: ShownNotification, act: RecordedAct['act'], code: 
   if (!found) return `(<code>${escapeHtml(code)}</code>)`;
   return `by <strong>${escapeHtml(found.actor)}</strong> ${act === 'pause' ? 'since' : 'at'} ${shownTime(found.at)} because ${reasonOf(found, shown)}`;
 };
+
+/** What its dead letters wait for, each with what is left to do about it, and who discarded one. */
+export const deadLetterWords = (shown: ShownNotification): string[] => shown.deadLetters.map(({ attempt, discarded }) => {
+  if (discarded) return `The dead letter of ${shortOf(attempt)} was discarded by <strong>${escapeHtml(discarded.actor)}</strong> at ${shownTime(discarded.at)} because ${reasonOf(discarded, shown)}.`;
+  const retry = permittedActions(shown.state, shown.now).find((one) => one.action === 'retry' && one.attempt === attempt);
+  if (retry?.refusal === null) return `The dead letter of ${shortOf(attempt)} waits for an operator: retry it here, or <a href="/queues">discard it</a>.`;
+  return `The dead letter of ${shortOf(attempt)} waits for an operator: <a href="/queues">discard it</a>. It cannot be retried now: ${REFUSALS[retry?.refusal ?? 'no_such_attempt']}.`;
+});
 
 /** Everything that people did to it, the oldest first, each with its reason; empty where nobody did anything. */
 export const actsSection = (shown: ShownNotification): string => (shown.acts.length === 0 ? ''

@@ -4,7 +4,7 @@ import { NEXT_ACTIONS } from '../../shared/domain/next-action.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { badge, page, relativeTime, shownTime, table } from './page.ts';
 
-export interface AtRiskView { list: RiskList; search: string | null; /** The event id that is searched for, where there is such a notification. */ known: string | null }
+export interface AtRiskView { list: RiskList; search: string | null; /** The event id that was searched for in vain, and whether there is such a notification. */ named: { eventId: string; exists: boolean } | null }
 
 /** What a finding means, in a sentence. */
 export const RISK_WORDS: Readonly<Record<RiskKind, string>> = {
@@ -22,10 +22,11 @@ const rowOf = (now: number) => (row: RiskRow): string[] => [
   row.channels.map(escapeHtml).join('<br>'), relativeTime(row.lastReadAt, now), relativeTime(row.expiresAt, now), escapeHtml(NEXT_ACTIONS[row.action]),
 ];
 
-const empty = ({ search, known }: AtRiskView): string => {
+const empty = ({ search, named }: AtRiskView): string => {
   if (search === null) return '<p>Nothing is at risk. What goes its way is not listed here.</p>';
-  const link = known === null ? '' : ` <a href="/notifications/${escapeHtml(known)}">See the notification</a>.`;
-  return `<p>Nothing is found of it now.${link} <a href="/at-risk">See all that is at risk</a>.</p>`;
+  const words = named === null ? 'Nothing is found of it now.' : named.exists
+    ? `Nothing is found of it now. <a href="/notifications/${escapeHtml(named.eventId)}">See the notification</a>.` : 'There is no such notification.';
+  return `<p>${words} <a href="/at-risk">See all that is at risk</a>.</p>`;
 };
 
 const counted = ({ list: { rows, count, more } }: AtRiskView): string =>

@@ -1,10 +1,9 @@
 import type { Request, Response, Router } from 'express';
 import type { Engine } from '../../shared/delivery/engine.ts';
-import { listRisks, riskListView } from '../../shared/delivery/at-risk.ts';
+import { eventIdIn, listRisks, riskListView } from '../../shared/delivery/at-risk.ts';
 import { readVersion } from '../../shared/ledger/reads.ts';
 import { atRiskPage } from './at-risk-page.ts';
 import { refuseFilter, wrongFilter } from './filter-rules.ts';
-import { EVENT_ID } from './notification-routes.ts';
 
 /** Rows of a page; programs may have all that was looked at. */
 const SHOWN = 100;
@@ -35,9 +34,9 @@ export const addAtRisk = (router: Router, engine: Engine): void => {
       return;
     }
     const list = await listRisks(engine, { shown: SHOWN, search });
-    const eventId = search?.split('.')[0] ?? '';
-    const known = list.count === 0 && EVENT_ID.test(eventId) && await readVersion(engine.db, eventId) !== null ? eventId : null;
-    response.type('html').send(atRiskPage({ list, search, known }));
+    const eventId = search === null || list.count > 0 ? null : eventIdIn(search);
+    const named = eventId === null ? null : { eventId, exists: await readVersion(engine.db, eventId) !== null };
+    response.type('html').send(atRiskPage({ list, search, named }));
   });
   router.get('/at-risk/view', async (request, response) => {
     if (!understood(request, response)) return;

@@ -1,5 +1,5 @@
 import type { Checked, Credentials, SignInDesk, Whence } from '../../shared/delivery/sign-in.ts';
-import { checkCredentials, clientOf } from '../../shared/delivery/sign-in.ts';
+import { checkCredentials, clientOf, isThrottled } from '../../shared/delivery/sign-in.ts';
 import { insertAudit } from '../../shared/ledger/audit-entries.ts';
 import { findOperator } from '../../shared/ledger/operators.ts';
 import { fingerprint } from '../../shared/security/fingerprint.ts';
@@ -19,14 +19,17 @@ export const basicCredentials = (header: string | undefined): Credentials | null
 
 /**
  * Checks the credentials of programs, under the same limits and with the same trail as the login form. What was right is remembered by a
- * keyed hash, with the stored hash it was right for: a changed password, or an operator who is disabled, ends it at once.
+ * keyed hash, with the stored hash it was right for: a changed password, or an operator who is disabled, ends it at once. What is
+ * remembered saves the hashing and not the throttle: where a login is refused unseen, so is this. It is not counted, since it is right.
  */
 export const createBasicLogin = (desk: SignInDesk): ((credentials: Credentials, whence: Whence) => Promise<Checked>) => {
   const remembered = new Map<string, { passwordHash: string; until: number }>();
   return async (credentials, whence) => {
     const key = fingerprint(desk.ring, 'basic-login', JSON.stringify([credentials.name, credentials.password])).toString('hex');
     const known = remembered.get(key);
-    const operator = known && known.until > desk.now() ? await findOperator(desk.db, credentials.name) : null;
+    // Before anything is looked up: an answer that differs by what is remembered would tell a guesser the right password.
+    const throttled = await isThrottled(desk, credentials, whence);
+    const operator = !throttled && known && known.until > desk.now() ? await findOperator(desk.db, credentials.name) : null;
     if (operator && operator.disabledAt === null && operator.passwordHash === known?.passwordHash) return { kind: 'known', operator };
     const checked = await checkCredentials(desk, credentials, whence);
     if (checked.kind !== 'known') return checked;

@@ -7,6 +7,7 @@ import type { DashboardConfig } from '../../shared/config/intake-config.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { openPart } from '../../shared/delivery/payload.ts';
 import { ensureFirstOperator } from '../../shared/delivery/operators.ts';
+import { operatorsThere } from '../../shared/ledger/operators.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
 import { isDatabaseAway } from '../../shared/ledger/database.ts';
 import { readNotification, readTicket } from '../../shared/ledger/reads.ts';
@@ -148,10 +149,14 @@ export const createDashboard = ({ engine, queue, config, log }: DashboardSetting
   return app;
 };
 
+const ADD_ADMIN = 'npx tocsin operator add NAME --role admin';
+
 /** Starts the dashboard; where there is no operator yet, the configured one becomes the first. @throws where the port is taken. */
 export const startDashboard = async (settings: DashboardSettings): Promise<RunningDashboard> => {
-  const { config } = settings;
+  const { config, log } = settings;
   await ensureFirstOperator(settings.engine, config.operator, randomUUID());
+  // Operators who were added before the first start leave OPERATOR_USER unmade: else nobody learns why he cannot sign in.
+  if (!(await operatorsThere(settings.engine.db)).admin) log.warn({ event: EVENTS.noAdmin, user: config.operator.user, cure: ADD_ADMIN });
   const server = createServer(SERVER_LIMITS, createDashboard(settings));
   const { url, port } = await listenOn(server, config.host, config.port);
   return { url, port, close: () => stopListening(server) };

@@ -8,7 +8,7 @@ import type { ShownNotification } from './notification-view.ts';
 import { redrawMs, tagOfShown } from './notification-view.ts';
 import type { ActionsView } from './actions-section.ts';
 import { actionsHold, actionsSection, hasForms } from './actions-section.ts';
-import { actsSection, byWhom, toldSection } from './acts-section.ts';
+import { actsSection, byWhom, deadLetterWords, toldSection } from './acts-section.ts';
 import { riskSection } from './risk-section.ts';
 import { badge, facts, page, shownTime, table } from './page.ts';
 import { timeline } from './timeline.ts';
@@ -45,7 +45,7 @@ const standing = (shown: ShownNotification): string => {
   const status = publicStatus(state);
   const also = [
     state.rejected && `Refused: ${code(state.rejected)}.`, state.paused && `Paused ${byWhom(shown, 'pause', state.paused.reason)}: nothing is started, polls and expiry go on.`,
-    state.closed && `Closed ${byWhom(shown, 'close', state.closed.reason)}.`, state.erased?.recipient !== undefined && 'The recipient was erased.', state.erased?.player !== undefined && 'The player who wrote the ticket was erased.', state.erased === undefined && state.attempts.some((one) => one.state === 'dead_lettered') && 'A dead letter waits for an operator: retry it here, or <a href="/queues">discard it</a>.',
+    state.closed && `Closed ${byWhom(shown, 'close', state.closed.reason)}.`, state.erased?.recipient !== undefined && 'The recipient was erased.', state.erased?.player !== undefined && 'The player who wrote the ticket was erased.', ...deadLetterWords(shown),
   ].filter(Boolean);
   return `<div class="standing-now"><p>${badge(status)}</p><p>${STATUS_WORDS[status]}${also.length > 0 ? ` ${also.join(' ')}` : ''}</p></div>`;
 };

@@ -3,13 +3,14 @@ import { answerChannels } from '../../shared/domain/answer-channels.ts';
 import { explain } from '../../shared/domain/explain.ts';
 import { fold } from '../../shared/domain/evolve.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
+import { awaitsOperator } from '../../shared/domain/state.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
 import type { Transition } from '../../shared/domain/transitions.ts';
 import { detailsOf } from '../../shared/delivery/notification-view.ts';
 import type { BoundVersions } from '../../shared/delivery/versions.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
-import type { RecordedAct } from '../../shared/delivery/operator-acts.ts';
-import { readOperatorActs } from '../../shared/delivery/operator-acts.ts';
+import type { RecordedAct, ToldDeadLetter } from '../../shared/delivery/operator-acts.ts';
+import { readOperatorActs, readToldDeadLetters } from '../../shared/delivery/operator-acts.ts';
 import type { EntryRecord, NotificationRecord } from '../../shared/ledger/reads.ts';
 import { readEntries, readNotification, readTicket } from '../../shared/ledger/reads.ts';
 import type { Picture } from './timeline-picture.ts';
@@ -24,6 +25,8 @@ export interface ShownNotification {
   entries: EntryRecord[];
   /** What people did to it, with their reasons. */
   acts: RecordedAct[];
+  /** Those that wait, and those that somebody discarded. */
+  deadLetters: ToldDeadLetter[];
   /** Why each channel was used or not, one answer for each. */
   channels: ChannelAnswer[];
   explanation: string[];
@@ -51,9 +54,11 @@ export const showNotification = async (engine: Engine, eventId: string): Promise
   const drawn = entries.map((entry) => ({ version: entry.version, at: entry.at.getTime(), kind: entry.kind, attempt: entry.attemptKey, details: detailsOf(entry) }));
   const state = fold(eventId, drawn.map(({ at, kind, details }) => ({ at, transition: { kind, details } as unknown as Transition })));
   const acts = await readOperatorActs(engine, eventId, entries);
+  // Few have any: only of those is it asked.
+  const deadLetters = state.attempts.some(awaitsOperator) ? await readToldDeadLetters(engine, eventId) : [];
   const now = engine.now();
   return {
-    record, bound, state, entries, acts, now, hasTicket: ticket !== null, channels: answerChannels(state, drawn, bound.policy), explanation: explain(state, drawn, bound.policy),
+    record, bound, state, entries, acts, deadLetters, now, hasTicket: ticket !== null, channels: answerChannels(state, drawn, bound.policy), explanation: explain(state, drawn, bound.policy),
     picture: pictureOf({ state, entries: drawn, reservesMs: bound.policy.steps.filter((step) => !step.shadow).map((step) => step.reserveMs), now }),
   };
 };

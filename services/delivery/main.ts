@@ -1,4 +1,5 @@
 import { processEnvironment, readEngineConfig } from '../../shared/config/engine-config.ts';
+import { readTogether } from '../../shared/config/environment.ts';
 import { readMetricsConfig } from '../../shared/config/metrics-config.ts';
 import { readDeliveryConfig, readTransportConfig } from '../../shared/config/worker-config.ts';
 import { startMetricsServer } from '../../shared/http/metrics-server.ts';
@@ -10,10 +11,9 @@ import { startDelivery } from './delivery.ts';
 
 await startOrExplain(async () => {
   const env = processEnvironment();
-  const config = readEngineConfig(env);
-  const { channel, concurrency } = readDeliveryConfig(env);
-  const transportConfig = readTransportConfig(env);
-  const metricsConfig = readMetricsConfig(env);
+  const { config, delivery: { channel, concurrency }, transportConfig, metricsConfig } = readTogether({
+    config: () => readEngineConfig(env), delivery: () => readDeliveryConfig(env), transportConfig: () => readTransportConfig(env), metricsConfig: () => readMetricsConfig(env),
+  });
   const runtime = await openRuntime(config, `delivery-${channel}`);
   const transport = openTransport(channel, { ...transportConfig, now: runtime.engine.now });
   const worker = startDelivery({

@@ -1,4 +1,5 @@
 import { processEnvironment, readEngineConfig } from '../../shared/config/engine-config.ts';
+import { readTogether } from '../../shared/config/environment.ts';
 import { readIntakeConfig } from '../../shared/config/intake-config.ts';
 import { loadRoster } from '../../shared/content/roster.ts';
 import { openRuntime } from '../../shared/delivery/open-runtime.ts';
@@ -8,8 +9,7 @@ import { startIntake } from './intake.ts';
 
 await startOrExplain(async () => {
   const env = processEnvironment();
-  const engineConfig = readEngineConfig(env);
-  const config = readIntakeConfig(env);
+  const { engineConfig, config } = readTogether({ engineConfig: () => readEngineConfig(env), config: () => readIntakeConfig(env) });
   const roster = loadRoster(engineConfig.policyDir);
   const runtime = await openRuntime(engineConfig, 'intake');
   const intake = await startIntake({ engine: runtime.engine, roster, config, dashboardUrl: engineConfig.dashboardUrl, log: runtime.log });

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from './environment.ts';
-import { readVariables } from './environment.ts';
+import { readTogether, readVariables } from './environment.ts';
 import type { PriceList } from './price-config.ts';
 import { readPriceList } from './price-config.ts';
 import type { PreconditionConfig } from './precondition-config.ts';
@@ -47,20 +47,22 @@ const readSmsSender = (env: Environment, { sms }: TransportNames): string =>
 
 /** Reads what every service needs. @throws ConfigurationError. */
 export const readEngineConfig = (env: Environment): EngineConfig => {
-  const read = readVariables(env, [
-    'DATABASE_URL', 'DATABASE_POOL', 'REDIS_URL', 'TOCSIN_KEYS', 'LOG_LEVEL', 'TOCSIN_POLICY_DIR', 'TOCSIN_TEMPLATE_DIR', 'MAIL_FROM',
-    'TOCSIN_DASHBOARD_URL', 'HOST', 'DASHBOARD_PORT', 'SUBMIT_START_WITHIN_MS', 'PROVIDER_TIMEOUT_MS', 'TOCSIN_KILL_AT',
-    'TOCSIN_DATA_DIR', 'ARTIFACT_DIR',
-  ]);
-  const transports = readTransportNames(env);
+  const { read, transports, smsSender, precondition, prices } = readTogether({
+    read: () => readVariables(env, [
+      'DATABASE_URL', 'DATABASE_POOL', 'REDIS_URL', 'TOCSIN_KEYS', 'LOG_LEVEL', 'TOCSIN_POLICY_DIR', 'TOCSIN_TEMPLATE_DIR', 'MAIL_FROM',
+      'TOCSIN_DASHBOARD_URL', 'HOST', 'DASHBOARD_PORT', 'SUBMIT_START_WITHIN_MS', 'PROVIDER_TIMEOUT_MS', 'TOCSIN_KILL_AT',
+      'TOCSIN_DATA_DIR', 'ARTIFACT_DIR',
+    ]),
+    transports: () => readTransportNames(env), smsSender: () => readSmsSender(env, readTransportNames(env)), precondition: () => readPreconditionConfig(env), prices: () => readPriceList(env),
+  });
   return {
     databaseUrl: read.DATABASE_URL, poolSize: read.DATABASE_POOL, redisUrl: read.REDIS_URL, keys: read.TOCSIN_KEYS, logLevel: read.LOG_LEVEL,
     policyDir: read.TOCSIN_POLICY_DIR ?? shipped('policies'), templateDir: read.TOCSIN_TEMPLATE_DIR ?? shipped('templates'),
-    sender: { sms: readSmsSender(env, transports), email: read.MAIL_FROM }, transports,
+    sender: { sms: smsSender, email: read.MAIL_FROM }, transports,
     dashboardUrl: read.TOCSIN_DASHBOARD_URL ?? `http://${read.HOST}:${read.DASHBOARD_PORT}`,
     artifactDir: resolve(read.ARTIFACT_DIR ?? join(read.TOCSIN_DATA_DIR, 'artifacts')),
     submitStartWithinMs: read.SUBMIT_START_WITHIN_MS, providerTimeoutMs: read.PROVIDER_TIMEOUT_MS, killAt: read.TOCSIN_KILL_AT,
-    precondition: readPreconditionConfig(env), prices: readPriceList(env),
+    precondition, prices,
   };
 };
 

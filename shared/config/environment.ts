@@ -94,3 +94,21 @@ export const readVariables = <Name extends VariableName>(env: Environment, names
   });
   throw new ConfigurationError(`${lines.join('; ')} (see .env.example)`);
 };
+
+const SEE = ' (see .env.example)';
+
+/** Reads several groups of settings, and names what is at fault in all of them: a service that names one at each start is started five times. @throws ConfigurationError. */
+export const readTogether = <Groups extends Record<string, () => unknown>>(groups: Groups): { [Name in keyof Groups]: ReturnType<Groups[Name]> } => {
+  const faults = new Set<string>();
+  const read = Object.entries(groups).map(([name, group]): [string, unknown] => {
+    try {
+      return [name, group()];
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      for (const fault of error.message.replace(SEE, '').split('; ')) faults.add(fault);
+      return [name, undefined];
+    }
+  });
+  if (faults.size > 0) throw new ConfigurationError(`${[...faults].join('; ')}${SEE}`);
+  return Object.fromEntries(read) as { [Name in keyof Groups]: ReturnType<Groups[Name]> };
+};

@@ -1,5 +1,5 @@
 import type { Environment } from './environment.ts';
-import { readVariables } from './environment.ts';
+import { ConfigurationError, readVariables } from './environment.ts';
 import { listOf } from './lists.ts';
 import { readPreconditionConfig } from './precondition-config.ts';
 
@@ -47,7 +47,7 @@ export interface DashboardConfig {
 /** Reads the dashboard's settings. @throws ConfigurationError where there is no password. */
 export const readDashboardConfig = (env: Environment): DashboardConfig => {
   const read = readVariables({ ...env, OPERATOR_PASSWORD: env['OPERATOR_PASSWORD'] ?? '' }, ['HOST', 'DASHBOARD_PORT', 'OPERATOR_USER', 'OPERATOR_PASSWORD', 'TOCSIN_DASHBOARD_URL', 'TOCSIN_TRUST_PROXY']);
-  if (read.OPERATOR_PASSWORD === undefined) throw new Error('OPERATOR_PASSWORD is not set (see .env.example)');
+  if (read.OPERATOR_PASSWORD === undefined) throw new ConfigurationError('OPERATOR_PASSWORD is not set (see .env.example)');
   return {
     host: read.HOST, port: read.DASHBOARD_PORT, operator: { user: read.OPERATOR_USER, password: read.OPERATOR_PASSWORD },
     secure: read.TOCSIN_DASHBOARD_URL?.startsWith('https:') ?? false, trustProxy: read.TOCSIN_TRUST_PROXY,

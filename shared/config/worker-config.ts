@@ -1,5 +1,5 @@
 import type { Environment } from './environment.ts';
-import { readVariables } from './environment.ts';
+import { readTogether, readVariables } from './environment.ts';
 import { readTransportNames } from './engine-config.ts';
 
 /** How the chosen provider of SMS is reached. */
@@ -30,8 +30,8 @@ const readEmailConfig = (env: Environment): EmailConfig => {
 };
 
 /** Reads how the chosen providers are reached. @throws ConfigurationError. */
-export const readTransportConfig = (env: Environment): TransportConfig => ({
-  sms: readSmsConfig(env), email: readEmailConfig(env), timeoutMs: readVariables(env, ['PROVIDER_TIMEOUT_MS']).PROVIDER_TIMEOUT_MS,
+export const readTransportConfig = (env: Environment): TransportConfig => readTogether({
+  sms: () => readSmsConfig(env), email: () => readEmailConfig(env), timeoutMs: () => readVariables(env, ['PROVIDER_TIMEOUT_MS']).PROVIDER_TIMEOUT_MS,
 });
 
 /** Reads which channel a delivery worker serves, and how many submissions it makes at once. @throws ConfigurationError. */

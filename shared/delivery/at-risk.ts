@@ -21,7 +21,7 @@ export interface RiskRow {
   attempt: string | null; channels: string[]; lastReadAt: number | null; requestedAt: number; expiresAt: number; action: NextAction;
 }
 
-/** Of whom: an event id (or an attempt key of it), the recipient's reference, or the id of the request. */
+/** Of whom: an event id (or an attempt key of it) in any case, the recipient's reference, or the id of the request. */
 export type RiskSearch = string;
 
 /** `rows` are the oldest of `count`, which were found by the same query. `more`: only the oldest were looked at, and there may be others. */
@@ -35,13 +35,20 @@ const rowOf = (suspect: Suspect, now: number) => ({ kind, since, attempt }: Risk
   };
 };
 
-const eventIdIn = (search: RiskSearch): string | null => /^evt_[0-9A-HJKMNP-TV-Z]{26}(?=$|\.)/.exec(search)?.[0] ?? null;
+/** The event id that a search is, or begins with; people and chat programs change the case of ids, which have but one. */
+export const eventIdIn = (search: RiskSearch): string | null => {
+  const ulid = /^evt_([0-9A-HJKMNP-TV-Z]{26})(?=$|\.)/i.exec(search)?.[1];
+  return ulid === undefined ? null : `evt_${ulid.toUpperCase()}`;
+};
 
 const fits = (engine: Pick<Engine, 'ring'>, search: RiskSearch | null) => {
   if (search === null) return () => true;
   const eventId = eventIdIn(search);
-  const print = fingerprint(engine.ring, 'recipient-ref', search);
-  return (suspect: Suspect): boolean => (eventId === null ? suspect.requestId === search || suspect.referencePrint?.equals(print) === true : suspect.eventId === eventId);
+  // References and request ids are their owners', and may differ by case: as it was written, or else in lower case.
+  const texts = [...new Set([search, search.toLowerCase()])];
+  const prints = texts.map((text) => fingerprint(engine.ring, 'recipient-ref', text));
+  return (suspect: Suspect): boolean => (eventId === null
+    ? texts.includes(suspect.requestId) || prints.some((print) => suspect.referencePrint?.equals(print) === true) : suspect.eventId === eventId);
 };
 
 /** Each with its policy version, which says from when on something is found. */

@@ -1,3 +1,4 @@
+import { readDeadLettersOf } from '../ledger/dead-letters.ts';
 import type { EntryRecord } from '../ledger/reads.ts';
 import { readOperatorWords } from '../ledger/operator-words.ts';
 import type { OperatorWords } from '../ledger/operator-words.ts';
@@ -5,6 +6,7 @@ import type { SealedBox } from '../ledger/rows.ts';
 import { openText, SealError } from '../security/sealing.ts';
 import type { Engine } from './engine.ts';
 import { detailsOf } from './notification-view.ts';
+import { openReason } from './operator-reason.ts';
 import { openPart } from './payload.ts';
 
 /** The entries that somebody's act made, and not the clock or a provider. */
@@ -54,3 +56,15 @@ export const readOperatorActs = async (engine: Pick<Engine, 'db' | 'ring'>, even
     return { act, version: entry.version, at: entry.at.getTime(), actor: entry.actor, attempt: entry.attemptKey, reason, words: said, inFlight: details['in_flight'] === true };
   });
 };
+
+/** A dead letter that waits, or that somebody discarded; `words` as of a recorded act. */
+export interface ToldDeadLetter { attempt: string; discarded: { actor: string; at: number; reason: string; words: string | null } | null }
+
+/** The dead letters of a notification that wait for an operator, and those that one discarded. A discard is no entry of the ledger: its request says who and why. */
+export const readToldDeadLetters = async (engine: Pick<Engine, 'db' | 'ring'>, eventId: string): Promise<ToldDeadLetter[]> =>
+  (await readDeadLettersOf(engine.db, eventId)).flatMap(({ attemptKey, resolution, discard }): ToldDeadLetter[] => {
+    if (resolution === null) return [{ attempt: attemptKey, discarded: null }];
+    if (discard === null) return [];
+    const { actor, at, reason } = discard;
+    return [{ attempt: attemptKey, discarded: { actor, at, reason, words: reason === 'other' && discard.box !== null ? opened(() => openReason(engine, eventId, discard)) : null } }];
+  });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AuditActor } from '../ledger/audit-entries.ts';
 import { insertAudit } from '../ledger/audit-entries.ts';
-import { countLogin, forgetLogins, takeLoginBack, uncountLogin } from '../ledger/login-throttle.ts';
+import { countLogin, forgetLogins, readLogins, takeLoginBack, uncountLogin } from '../ledger/login-throttle.ts';
 import { endSessions, findSession, forgetSessions, insertSession, touchSession } from '../ledger/operator-sessions.ts';
 import type { OpenSession, SessionLimits } from '../ledger/operator-sessions.ts';
 import { findOperator } from '../ledger/operators.ts';
@@ -56,6 +56,13 @@ const admit = async (desk: SignInDesk, keys: ReturnType<typeof keysOf>): Promise
   await uncountLogin(tx, own ? [keys.network, keys.name] : Object.values(keys));
   return { waitMs: Math.max(...over.map(({ untilAt }) => untilAt - now)), firstRefused: own?.failures === LOGIN_LIMITS.together + 1 };
 });
+
+/** Whether a login with that name from there would be refused unseen. Counts nothing, and does not look whether there is such a name. */
+export const isThrottled = async (desk: SignInDesk, { name }: Pick<Credentials, 'name'>, { network }: Pick<Whence, 'network'>): Promise<boolean> => {
+  const keys = keysOf(desk, name, network);
+  const failed = await readLogins(desk.db, Object.values(keys), desk.now());
+  return failed.some(({ key, failures }) => KINDS.some((kind) => key.equals(keys[kind]) && failures >= LOGIN_LIMITS[kind]));
+};
 
 const actorOf = (desk: SignInDesk, operator: OperatorSecret | null, whence: Whence, session: string | null = null): AuditActor => ({
   actor: operator?.name ?? 'unknown', role: operator?.role ?? null, via: whence.via, session, client: clientOf(desk, whence.network), requestId: whence.requestId,

@@ -96,3 +96,42 @@ const RESOLVE: Statement = {
 export const resolveDeadLetter = async (db: Database, id: string, { resolution, now }: { resolution: Resolution; now: number }): Promise<void> => {
   await db.query(RESOLVE, [id, toTimestamp(now), resolution]);
 };
+
+// What is open is little, and each one's expiry is a row by its key. In one order with whoever marks them; one in somebody's hands is left for the next look.
+const EXPIRE: Statement = {
+  name: 'tocsin_expire_dead_letters_v1',
+  text: `
+WITH open AS MATERIALIZED (SELECT id, event_id FROM dead_letter WHERE resolved_at IS NULL),
+past AS MATERIALIZED (
+  SELECT o.id FROM open o JOIN LATERAL (SELECT x.expires_at FROM notification x WHERE x.event_id = o.event_id OFFSET 0) n ON true
+   WHERE n.expires_at <= $1::timestamptz ORDER BY o.id LIMIT $2),
+mine AS MATERIALIZED (
+  SELECT l.id FROM dead_letter l WHERE l.id = ANY(ARRAY(SELECT id FROM past)) AND l.resolved_at IS NULL ORDER BY l.id FOR NO KEY UPDATE OF l SKIP LOCKED)
+UPDATE dead_letter l SET resolved_at = $1::timestamptz, resolution = 'expired' WHERE l.id = ANY(ARRAY(SELECT id FROM mine)) RETURNING l.id::text AS id`,
+};
+
+/**
+ * Resolves open dead letters whose notification is past its expiry, at most `limit`; returns how many. An expiry that is an entry
+ * resolves its own: these are of notifications that had settled before, of which nothing is written any more.
+ */
+export const expireDeadLetters = async (db: Database, { now, limit }: { now: number; limit: number }): Promise<number> => (await db.query(EXPIRE, [toTimestamp(now), limit])).length;
+
+/** Which of a notification's dead letters are open, and who discarded others. */
+export interface DeadLetterOf { attemptKey: string; resolution: string | null; discard: { actor: string; at: number; reason: string; keyId: string | null; box: Buffer | null } | null }
+
+const OF_EVENT: Statement = {
+  name: 'tocsin_dead_letters_of_event_v1',
+  text: `SELECT l.attempt_key AS "attemptKey", l.resolution, l.resolved_at AS at, r.actor, r.reason, r.key_id AS "keyId", r.box
+           FROM dead_letter l LEFT JOIN LATERAL (
+             SELECT q.actor, q.reason, q.key_id, q.box FROM dead_letter_request q
+              WHERE q.dead_letter_id = l.id AND q.action = 'discard' AND q.result = 'discarded' ORDER BY q.id DESC LIMIT 1) r ON true
+          WHERE l.event_id = $1 AND (l.resolved_at IS NULL OR l.resolution = 'discarded') ORDER BY l.id`,
+};
+
+/** The open and the discarded dead letters of a notification, the oldest first. Only for one that has any: those that are resolved stand in a coarse index. */
+export const readDeadLettersOf = async (db: Database, eventId: string): Promise<DeadLetterOf[]> => {
+  const rows = await db.query<{ attemptKey: string; resolution: string | null; at: Date | null; actor: string | null; reason: string | null; keyId: string | null; box: Buffer | null }>(OF_EVENT, [eventId]);
+  return rows.map(({ attemptKey, resolution, at, actor, reason, keyId, box }) => ({
+    attemptKey, resolution, discard: at === null || actor === null || reason === null ? null : { actor, at: at.getTime(), reason, keyId, box },
+  }));
+};

@@ -33,6 +33,14 @@ const TAKE_BACK: Statement = {
 /** A login that succeeded is no failure, and ends the count of `own`. */
 export const takeLoginBack = async (on: Statements, keys: readonly Buffer[], own: Buffer): Promise<void> => { await on.query(TAKE_BACK, [keys, own]); };
 
+const READ: Statement = { name: 'tocsin_read_login_throttle_v1', text: 'SELECT key, failures, until_at FROM login_throttle WHERE key = ANY($1::bytea[]) AND until_at > $2::timestamptz' };
+
+/** How often logins failed under these keys in the window that runs; counts nothing. Keys without a failure are left out. */
+export const readLogins = async (on: Statements, keys: readonly Buffer[], now: number): Promise<Counted[]> => {
+  const rows = await on.query<{ key: Buffer; failures: number; until_at: Date }>(READ, [keys, toTimestamp(now)]);
+  return rows.map(({ key, failures, until_at: untilAt }) => ({ key, failures, untilAt: untilAt.getTime() }));
+};
+
 const FORGET: Statement = { name: 'tocsin_forget_logins_v1', text: 'DELETE FROM login_throttle WHERE key IN (SELECT key FROM login_throttle WHERE until_at <= $1::timestamptz FOR UPDATE SKIP LOCKED)' };
 
 /** Removes the counts whose window is over. */

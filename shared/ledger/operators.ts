@@ -47,6 +47,12 @@ export const findOperator = async (on: Statements, name: string): Promise<Operat
   return row ? toSecret(row) : null;
 };
 
+/** Whether there is an operator who may do everything, and whether there is any at all. */
+export const operatorsThere = async (db: Database): Promise<{ admin: boolean; any: boolean }> => {
+  const [admin, any] = await Promise.all([db.prisma.operator.findFirst({ where: { role: 'admin', disabledAt: null }, select: { name: true } }), db.prisma.operator.findFirst({ select: { name: true } })]);
+  return { admin: admin !== null, any: any !== null };
+};
+
 /** All operators by name; never their hashes. */
 export const listOperators = async (db: Database): Promise<OperatorRecord[]> =>
   (await db.prisma.operator.findMany({ orderBy: { name: 'asc' }, omit: { passwordHash: true } })).map((row) => ({

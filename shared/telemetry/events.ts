@@ -40,6 +40,7 @@ export const EVENTS = {
   reportCodeFailed: 'report_code.failed',
   reportVisitLost: 'report_visit.lost',
   policyUnfit: 'policy.unfit',
+  noAdmin: 'operator.no_admin',
   started: 'service.started',
   stopped: 'service.stopped',
 } as const;

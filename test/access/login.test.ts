@@ -182,6 +182,22 @@ describe('the first operator', () => {
     }
   });
 
+  it('is not made beside others, and where none of them is an admin the log says what to do', async () => {
+    const fresh = await createRig();
+    try {
+      await makeOperator(fresh.engine, 'ada', 'operator', PASSWORD);
+      const config = { host: '127.0.0.1', port: 0, operator: { user: 'first', password: 'never-used' } };
+      await (await startDashboard({ engine: fresh.engine, log: fresh.log, config })).close();
+      expect(fresh.logged()).toMatch(/"event":"operator\.no_admin","user":"first","cure":"npx tocsin operator add NAME --role admin"/);
+      const said = fresh.logged().length;
+      await makeOperator(fresh.engine, 'ben', 'admin', PASSWORD);
+      await (await startDashboard({ engine: fresh.engine, log: fresh.log, config })).close();
+      expect(fresh.logged().slice(said)).not.toContain('operator.no_admin');
+    } finally {
+      await fresh.close();
+    }
+  });
+
   it('goes by encrypted cookies where the address of the dashboard says https', () => {
     const read = (url?: string) => readDashboardConfig({ OPERATOR_PASSWORD: 'never-used', ...(url === undefined ? {} : { TOCSIN_DASHBOARD_URL: url }) }).secure;
     expect([read(), read('http://127.0.0.1:3001'), read('https://tocsin.example.com')]).toEqual([false, false, true]);
@@ -211,6 +227,19 @@ describe('the throttle of logins', () => {
     const basic = (password: string) => ask(`${dashboard.url}/account`, { headers: { Authorization: `Basic ${Buffer.from(`gus:${password}`).toString('base64')}`, 'X-Forwarded-For': '203.0.113.21' } });
     for (let tries = 0; tries < LOGIN_LIMITS.together; tries += 1) expect((await basic(`guess number ${tries}`)).status).toBe(401);
     expect((await basic(PASSWORD)).status).toBe(429);
+  });
+
+  it('tells a guesser nothing by HTTP Basic: a password that was right before is refused like any other, from there and nowhere else', async () => {
+    clock.at += LOGIN_LIMITS.windowMs;
+    const basic = async (password: string, network: string) => (await ask(`${dashboard.url}/account`, { headers: { Authorization: `Basic ${Buffer.from(`ben:${password}`).toString('base64')}`, 'X-Forwarded-For': network } })).status;
+    // Both are remembered; a program's own calls at once count as no failures.
+    expect([await basic(PASSWORD, '203.0.113.40'), await basic(PASSWORD, '203.0.113.41')]).toEqual([200, 200]);
+    expect(new Set(await Promise.all(Array.from({ length: LOGIN_LIMITS.together * 2 }, () => basic(PASSWORD, '203.0.113.41'))))).toEqual(new Set([200]));
+    for (let tries = 0; tries < LOGIN_LIMITS.together; tries += 1) expect((await postLogin(dashboard.url, { user: 'ben', password: `guess number ${tries}`, ...from('203.0.113.40') })).status).toBe(401);
+    expect([await basic(PASSWORD, '203.0.113.40'), await basic('guess number 9', '203.0.113.40')]).toEqual([429, 429]);
+    expect(await basic(PASSWORD, '203.0.113.41')).toBe(200);
+    clock.at += LOGIN_LIMITS.windowMs;
+    expect(await basic(PASSWORD, '203.0.113.40')).toBe(200);
   });
 
   it('counts nothing for a try that it refuses: one client keeps neither a name nor its network from others', async () => {

@@ -53,12 +53,17 @@ it('is JSON for whoever accepts nothing else, with the same count and rows', asy
 });
 
 test('a search finds one of them, and says where there is nothing of it', async () => {
-  for (const [search, found] of [[events[1], 1], ['req-of-2', 1], ['oncall-01', 3], [`${events[0]}.email.1`, 1]] as const) {
+  for (const [search, found] of [[events[1], 1], ['req-of-2', 1], ['oncall-01', 3], [`${events[0]}.email.1`, 1], [events[1]?.toLowerCase(), 1], [`${events[0]}.EMAIL.1`.toUpperCase(), 1], ['REQ-of-2', 1], ['OnCall-01', 3], ['req-of-9', 0]] as const) {
     expect([search, new Set((await json(`/at-risk?q=${search}`)).items.map(({ event_id: eventId }) => eventId)).size]).toEqual([search, found]);
   }
   const { text } = await see('/at-risk?q=%3Cb%3E');
   expect(text).toContain('value="&lt;b&gt;"');
   expect(text).toContain('Nothing is found of it now.');
+  // An id that nobody has is another answer than one of which nothing is found.
+  for (const id of ['evt_00000000000000000000000000', 'EVT_0000000000000000000000000a']) {
+    const none = (await see(`/at-risk?q=${id}`)).text;
+    expect([none.includes('There is no such notification.'), none.includes('Nothing is found')]).toEqual([true, false]);
+  }
 });
 
 test('the command line tells the same, as a table and as JSON', async () => {

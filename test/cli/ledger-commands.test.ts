@@ -18,11 +18,14 @@ import type { Command } from '../../shared/domain/decide.ts';
 import type { Database } from '../../shared/ledger/database.ts';
 import { openDatabase } from '../../shared/ledger/database.ts';
 import { beat } from '../../shared/ledger/heartbeat.ts';
+import { insertOperator } from '../../shared/ledger/operators.ts';
 import { readNotification } from '../../shared/ledger/reads.ts';
 import { generateKeyRingText, parseKeyRing } from '../../shared/security/key-ring.ts';
+import { hashPassword } from '../../shared/security/password.ts';
 import { createLogger } from '../../shared/telemetry/logger.ts';
 import { CARRIERS } from '../../shared/transports/carriers.ts';
 import { notificationView } from '../../shared/delivery/notification-view.ts';
+import { CHEAP } from '../support/sign-in.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { run } from './support.ts';
@@ -265,6 +268,21 @@ describe('commands on the ledger', () => {
     expect(ill.code).toBe(1);
     expect(ill.out).toMatch(/✗ engine +the last sweep finished 6\d s ago\n +-> start a coordinator/);
     expect(ill.out).toMatch(/✗ keys +no keys are known/);
+  });
+
+  it('doctor says what it could not know otherwise: services that would not start, and a deployment without an admin', async () => {
+    const keys = generateKeyRingText();
+    const lacking = (await run(['doctor'], { env: { ...env, TOCSIN_KEYS: keys } })).out;
+    expect(lacking).toMatch(/· services +with these variables none starts: MAIL_FROM is not set; TWILIO_FROM is not set/);
+    const whole = (await run(['doctor'], { env: { ...env, TOCSIN_KEYS: keys, MAIL_FROM: 'tocsin@example.com', TWILIO_FROM: '+12025550100' } })).out;
+    expect(whole).toMatch(/✓ services +have the variables/);
+    expect((await run(['doctor'], { env })).out).not.toMatch(/ services /);
+    expect(whole).toMatch(/· operators +there is none yet/);
+    const passwordHash = await hashPassword('some words of mine', CHEAP);
+    await insertOperator(db, { name: 'ada', role: 'operator', passwordHash, now: Date.now() });
+    expect((await run(['doctor'], { env })).out).toMatch(/· operators +there are operators and no admin: .*\n +-> run npx tocsin operator add NAME --role admin/);
+    await insertOperator(db, { name: 'ben', role: 'admin', passwordHash, now: Date.now() });
+    expect((await run(['doctor'], { env })).out).toMatch(/✓ operators +there is an admin/);
   });
 
   it('runs as a program, with its exit code: doctor, where the database is away', async () => {

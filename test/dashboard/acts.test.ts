@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startDashboard } from '../../services/dashboard/dashboard.ts';
 import type { RunningDashboard } from '../../services/dashboard/dashboard.ts';
+import { handleDeadLetterRequests, requestDeadLetters } from '../../shared/delivery/dead-letter-requests.ts';
 import { decideAndAppend } from '../../shared/delivery/decide-and-append.ts';
 import { permittedActions } from '../../shared/domain/permitted.ts';
 import type { Command } from '../../shared/domain/decide.ts';
 import { listAudit } from '../../shared/ledger/audit-entries.ts';
+import { listDeadLetters } from '../../shared/ledger/dead-letters.ts';
 import { openPair } from '../alerts/support.ts';
 import type { Pair } from '../alerts/support.ts';
 import { ask } from '../intake/rig.ts';
@@ -114,6 +116,19 @@ describe('the page of a notification', () => {
     expect(await count(eventId, 'NotificationClosed')).toBe(1);
   });
 
+  it('tells one who did the same before for another reason that the first one stands', async () => {
+    const eventId = await pair.accept();
+    const on = await see(eventId);
+    expect((await send(eventId, 'pause', { on, reason: 'incident' })).status).toBe(303);
+    for (const form of [{ reason: 'the shop is shut' }, { on, reason: 'maintenance' }]) {
+      const { status, text } = await send(eventId, 'pause', form);
+      expect([status, alert(text)]).toEqual([409, expect.stringMatching(/^Nothing was done: you paused it already, at \d\d:\d\d:\d\d UTC, because “incident”\. That reason stands, and the new one was not recorded\.$/)]);
+    }
+    expect((await send(eventId, 'pause', { on, reason: 'incident' })).status).toBe(303);
+    expect(await count(eventId, 'NotificationPaused')).toBe(1);
+    expect((await pair.engines[0].load(eventId))?.state.paused?.reason).toBe('incident');
+  });
+
   it('answers plainly what is not possible any more, and what never was', async () => {
     const eventId = await pair.accept();
     const on = await see(eventId);
@@ -140,6 +155,26 @@ describe('the page of a notification', () => {
     const { status, text } = await send(eventId, 'retry', { user: 'bob', attempt });
     expect([status, alert(text)]).toEqual([409, 'Nothing was done: a later attempt on its channel exists.']);
     expect(await trail(eventId)).toEqual(expect.arrayContaining(['ada notification.retry asked', 'ada notification.retry retried', 'bob notification.retry not_newest']));
+  });
+
+  it('says of a dead letter what is left to do about it only while it waits, and who discarded it', async () => {
+    const eventId = await (STATES['with both channels dead'] as () => Promise<string>)();
+    const standing = async (): Promise<string> => /class="standing-now">.*?<\/div>/s.exec(await see(eventId))?.[0] ?? '';
+    expect(await standing()).toMatch(/The dead letter of sms 1 waits for an operator: retry it here, or .*The dead letter of email 1 waits for an operator: retry it here/s);
+    await send(eventId, 'pause');
+    const [engine] = pair.engines;
+    const [sms] = await listDeadLetters(engine.db, { channel: 'sms' }, { limit: 1 });
+    if (sms?.eventId !== eventId) throw new Error('another one is newer');
+    await requestDeadLetters(engine, [sms], { action: 'discard', actor: 'bob', reason: 'he was told at +12025550147' });
+    await handleDeadLetterRequests(engine);
+    const text = await standing();
+    expect(text).toMatch(/The dead letter of sms 1 was discarded by <strong>bob<\/strong> at .* because <span class="said" dir="auto">“he was told at [^”]*”<\/span>\./);
+    expect(text).not.toMatch(/sms 1 waits|12025550147/);
+    await decide(eventId, { kind: 'close', reason: 'taken' });
+    expect(await standing()).not.toContain('waits for an operator');
+    const late = await (STATES['with both channels dead'] as () => Promise<string>)();
+    await pair.pass(16 * 60_000);
+    expect(await see(late)).toMatch(/The dead letter of sms 1 waits for an operator: <a href="\/queues">discard it<\/a>\. It cannot be retried now: it has expired\./);
   });
 
   it('shows a reason that was written, to those who are signed in and nowhere else, without numbers, and no more once it was erased', async () => {

@@ -102,7 +102,7 @@ test('all that the product asks all day was recorded, from the acceptance to the
   for (const part of [
     'INSERT INTO notification (', 'FOR NO KEY UPDATE OF s', 'tocsin_hold_destination', 'FROM added e', 'FROM outbox ORDER BY id', 'DELETE FROM outbox', 'decide_at <= $1::timestamptz ORDER BY decide_at',
     'poll_leased_until = $2', 'SELECT least(', 'not_before_at) FROM', 'provider_wait_at', 'finished_at', 'feed_epoch WHERE identity', 'e.epoch, e.xid, e.position) >', 'unnest($1::text[], $2::integer[]) AS w', 'k(tenant, idempotency_key)',
-    'FROM api_key WHERE hash = ANY', 'receipt_token_hash', 'seen AS MATERIALIZED', 'NOT projected', 'AND projected', 'dead_letter_request', 'INSERT INTO suppression', 'INSERT INTO lost_race', 'UPDATE provider_state',
+    'FROM api_key WHERE hash = ANY', 'receipt_token_hash', 'seen AS MATERIALIZED', 'NOT projected', 'AND projected', "resolution = 'expired'", 'dead_letter_request', 'INSERT INTO suppression', 'INSERT INTO lost_race', 'UPDATE provider_state',
     'FROM checkpoint c', 'INSERT INTO checkpoint', 'row_number() OVER (PARTITION BY event_id', 'OFFSET $2 LIMIT 1', 'SET decide_at = $2', 'FOR KEY SHARE OF x', '"public"."attempt"',
   ]) expect(texts).toContain(part);
 });

@@ -82,17 +82,20 @@ describeOnBackends('dead letters', (backend) => {
     expect(await number("SELECT count(*) FROM ledger_entry WHERE kind = 'OperatorRetried'")).toBe(MANY);
   }, 120_000);
 
-  test('one that is closed or expired leaves the list by itself, and is refused with the reason where it was asked for before', async () => {
+  test('one that is closed or expired leaves the list and the board by itself, also where its notification had settled before', async () => {
     const [closed, late] = await die(2) as [string, string];
     await closeNotification(world.engine, { tenant: null, eventId: closed, reason: 'taken', actor: 'test', requestId: 'close' });
     expect(await world.ask('SELECT resolution FROM dead_letter WHERE event_id = $1', [closed])).toEqual([{ resolution: 'closed' }]);
+    const stands = () => world.ask('SELECT resolution, projected FROM dead_letter WHERE event_id = $1', [late]);
+    await until(async () => (await stands())[0]?.['projected'] === true);
+    expect((await world.engine.load(late))?.state.settledAt).not.toBeNull();
+    expect(await stands()).toEqual([{ resolution: null, projected: true }]);
     world.jump(16 * 60_000);
-    const id = await idOf(late);
-    expect(await fromBoard('put', '/api/queues/:queueName/:jobId/retry', { jobId: `dead-letter-${id}-s0` })).toBeUndefined();
-    await until(async () => (await countOpenRequests(world.engine.db, [id])) === 0);
-    expect(await world.ask('SELECT l.resolution, r.result FROM dead_letter l JOIN dead_letter_request r ON r.dead_letter_id = l.id WHERE l.event_id = $1', [late])).toEqual([{ resolution: 'expired', result: 'expired' }]);
+    await until(async () => (await stands())[0]?.['projected'] === false);
+    expect(await stands()).toEqual([{ resolution: 'expired', projected: false }]);
+    expect(await world.kinds(late)).not.toContain('NotificationExpired');
     for (const eventId of [closed, late]) expect(received(eventId)).toEqual([]);
-  });
+  }, 60_000);
 
   test('one whose email is under way is refused, stays, and is retried where the operator takes a duplicate upon himself', async () => {
     const [eventId] = await die(1, 'with-a-fallback') as [string];
