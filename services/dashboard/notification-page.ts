@@ -40,6 +40,11 @@ const entryRow = (entry: EntryRecord): string[] => [
   `${escapeHtml(entry.fromState ?? 'new')} → ${escapeHtml(entry.toState)}`, escapeHtml(entry.actor), detailsOf(entry),
 ];
 
+/** Neither retried nor resolved by itself. */
+const hasOpenDeadLetter = ({ erased, closed, expired, attempts }: ShownNotification['state']): boolean =>
+  erased === undefined && closed === null && !expired && !attempts.some((one) => one.state === 'delivered' || one.corrected)
+  && attempts.some((one) => one.state === 'dead_lettered' && !attempts.some(({ channel, sequence }) => channel === one.channel && sequence > one.sequence));
+
 const standing = (shown: ShownNotification): string => {
   const { state } = shown;
   const status = publicStatus(state);
@@ -56,9 +61,9 @@ const factsOf = ({ record, state }: ShownNotification): string => facts([
   ['Closed', state.closed ? `${code(state.closed.reason)} ${shownTime(state.closed.at)}` : 'no'], ['Settled', shownTime(state.settledAt)], ['Version', String(state.version)],
 ]);
 
-const why = ({ channels, explanation }: ShownNotification): string => (explanation.length === 0 ? '<p class="soft">There is nothing to explain yet.</p>'
-  : `<ul class="answers">${channels.map(({ text }) => `<li>${toldHtml(text)}</li>`).join('')}</ul>
-<h3>What happened</h3><ol class="told">${explanation.map((one) => `<li>${toldHtml(one)}</li>`).join('')}</ol>`);
+const why = ({ channels, explanation, record }: ShownNotification): string => (explanation.length === 0 ? '<p class="soft">There is nothing to explain yet.</p>'
+  : `<ul class="answers">${channels.map(({ text }) => `<li>${toldHtml(text, record.requestedAt.getTime())}</li>`).join('')}</ul>
+<h3>What happened</h3><ol class="told">${explanation.map((one) => `<li>${toldHtml(one, record.requestedAt.getTime())}</li>`).join('')}</ol>`);
 
 const part = (name: string, html: string, hold = ''): string => `<section data-live="${name}"${hold === '' ? '' : ` data-hold="${escapeHtml(hold)}"`}>${html}</section>`;
 

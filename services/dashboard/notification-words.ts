@@ -17,7 +17,7 @@ export const STATUS_WORDS: Readonly<Record<PublicStatus, string>> = {
   policy_rejected: 'Its policy does not cover it, so nothing was sent.',
 };
 
-/** A sentence of the explanation as HTML: instants become times of day with the whole instant as title, stressed words stressed. */
-export const toldHtml = (sentence: string): string => escapeHtml(sentence)
+/** A sentence of the explanation as HTML: instants become times of day with the whole instant as title, stressed words stressed. On another day (UTC) than `from` the date stands before the time. */
+export const toldHtml = (sentence: string, from: number): string => escapeHtml(sentence)
   .replace(/\*([a-z_ ]+)\*/g, (_whole, words: string) => `<em>${words.replaceAll('_', ' ')}</em>`)
-  .replace(/\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d\.\d{3})Z/g, (iso, time: string) => `<time datetime="${iso}" title="${iso.slice(0, 10)} ${time} UTC">${time}</time>`);
+  .replace(/\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d\.\d{3})Z/g, (iso, time: string) => `<time datetime="${iso}" title="${iso.slice(0, 10)} ${time} UTC">${iso.slice(0, 10) === new Date(from).toISOString().slice(0, 10) ? '' : `${iso.slice(0, 10)} `}${time}</time>`);

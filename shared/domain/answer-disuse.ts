@@ -2,8 +2,9 @@ import type { Cause, Told } from './answer-use.ts';
 import type { ExplainedEntry } from './explain.ts';
 import { entryAbout, standingOf } from './answer-words.ts';
 import { wasBarred } from './eligibility.ts';
+import { resolvedBy } from './explain-dead-letter.ts';
 import { tellTooLate } from './explain-quiet.ts';
-import { attemptName, BARRED, escalationRule, instant, reasonText } from './explain-words.ts';
+import { attemptName, BARRED, escalationRule, instant, reasonText, tellThrottled } from './explain-words.ts';
 import type { Instant } from './words.ts';
 import type { AttemptState } from './state.ts';
 import { currentAttempt } from './state.ts';
@@ -17,10 +18,14 @@ const nobody = ({ entries }: Told): string => `no provider was called for it by 
 /** What is known of the attempt that decides about later steps. */
 const seenOf = (told: Told, attempt: AttemptState | null): string => (attempt ? standingOf(attemptName(attempt.key), attempt, told.entries) : nobody(told));
 
+/** How many its destination may have within what time; null where that was not the reason. */
+const throttledAt = ({ state, policy }: Told, index: number, reason: string | null): string | null =>
+  (reason === 'throttled' ? tellThrottled(index, { after: state, end: state, policy }) : null);
+
 const skipped = (told: Told, index: number): Disuse => {
   const entry = told.entries.findLast(({ kind, details }) => kind === 'StepSkipped' && details['step'] === index);
   const { channel, reason } = told.state.steps[index] ?? { channel: 'sms', reason: null };
-  const why = tellTooLate(told.state, channel, entry?.details['opens_at'] as Instant | null | undefined) ?? (reason === null ? undefined : BARRED[reason]) ?? 'it could not be used';
+  const why = throttledAt(told, index, reason) ?? tellTooLate(told.state, channel, entry?.details['opens_at'] as Instant | null | undefined) ?? (reason === null ? undefined : BARRED[reason]) ?? 'it could not be used';
   return { cause: reason ?? 'step_skipped', because: `${why} (${reason ?? 'step_skipped'})`, observed: `that was found at ${instant(entry?.at ?? told.state.requestedAt)}, and it was skipped` };
 };
 
@@ -99,8 +104,13 @@ const dropped = (told: Told, reason: string | null): Disuse => {
   return passedBy(told);
 };
 
-const STOPPED: Partial<Record<AttemptState['state'], string>> = {
-  expired: 'it expired before anything of it was at its provider', dead_lettered: 'it stopped and waits for an operator', render_failed: 'its message could not be made, and it waits for an operator',
+/** How it stopped, and whether that still is work for an operator. */
+const stopped = ({ entries }: Told, { key, state }: AttemptState): string => {
+  if (state === 'expired') return 'it expired before anything of it was at its provider';
+  if (state !== 'dead_lettered' && state !== 'render_failed') return `it ended as *${state}*`;
+  const at = entries.findLastIndex(({ kind, details }) => (kind === 'AttemptDeadLettered' || kind === 'AttemptRenderFailed') && details['attempt'] === key);
+  const until = resolvedBy(key, entries.slice(at + 1));
+  return `${state === 'dead_lettered' ? 'it stopped' : 'its message could not be made'}, and it ${until === null ? 'waits for an operator' : `waited for an operator ${until}`}`;
 };
 
 /** Started, and nothing of it ever was at its provider. */
@@ -115,12 +125,12 @@ const unsent = (told: Told, attempt: AttemptState): Disuse => {
   }
   if (wasBarred(attempt)) {
     const entry = entryAbout(entries, attempt, 'AttemptSuppressed');
-    const why = tellTooLate(state, attempt.channel, entry?.details['opens_at'] as Instant | null | undefined) ?? BARRED[attempt.reason ?? ''] ?? 'it could not be used';
+    const why = throttledAt(told, attempt.step, attempt.reason) ?? tellTooLate(state, attempt.channel, entry?.details['opens_at'] as Instant | null | undefined) ?? BARRED[attempt.reason ?? ''] ?? 'it could not be used';
     return { cause: attempt.reason ?? 'suppressed', because: `${why} (${reasonText(attempt.reason)})`, observed };
   }
   const pause = attempt.state === 'expired' ? pausedAt(told, 'NotificationExpired') : null;
   if (pause) return { cause: 'paused', because: `${heldByPause(told, pause)}, and nothing is started while it is`, observed };
-  if (attempt.state !== 'cancelled') return { cause: attempt.reason ?? attempt.state, because: `${STOPPED[attempt.state] ?? `it ended as *${attempt.state}*`} (${reasonText(attempt.reason)})`, observed };
+  if (attempt.state !== 'cancelled') return { cause: attempt.reason ?? attempt.state, because: `${stopped(told, attempt)} (${reasonText(attempt.reason)})`, observed };
   if (attempt.reason === 'closed' && state.closed) return { cause: 'closed', because: `the notification was closed at ${instant(state.closed.at)} (${state.closed.reason})${whilePaused(told)} before anything of it was at its provider`, observed };
   return { cause: attempt.reason ?? 'cancelled', because: `nothing of it was at its provider when a later channel was claimed, at ${instant(attempt.settledAt ?? attempt.plannedAt)}`, observed };
 };

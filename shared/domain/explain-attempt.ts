@@ -1,3 +1,4 @@
+import type { AttemptKey } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import type { OnUnknown } from './policy.ts';
 import type { ContentSnapshot } from './transitions.ts';
@@ -5,6 +6,7 @@ import type { DetailsOf, Moment } from './explain-words.ts';
 import { isLive, mayBeSent, submissionStart } from './state.ts';
 import { tellLiveShadow } from './explain-shadow.ts';
 import { unknownRule } from './resubmission.ts';
+import { resolvedBy } from './explain-dead-letter.ts';
 import type { ExplainedEntry } from './explain.ts';
 import { heardOf, tellHeard } from './explain-heard.ts';
 import { tellTooLate, tellWaitsFor } from './explain-quiet.ts';
@@ -35,9 +37,15 @@ export const tellPlanned = (d: DetailsOf<'AttemptPlanned'>, { at, after }: Momen
   return `${attemptName(d.attempt)} was planned at ${instant(at)} ${by}, with template ${d.template}/${d.template_version} and ${d.shadow ? 'in shadow' : `the decision deadline ${instant(d.decision_deadline_at)}`}${tellWaitsFor(after, d, at)}${d.content ? tellContent(d.content, d.render_hash) : ''}`;
 };
 
+/** It waits for an operator, or did until something resolved it. */
+const deadLetter = (key: AttemptKey, later: readonly ExplainedEntry[]): string => {
+  const until = resolvedBy(key, later);
+  return until === null ? 'is a dead letter that an operator must look at' : `was a dead letter ${until}`;
+};
+
 /** Could not be rendered. */
-export const tellRenderFailed = (d: DetailsOf<'AttemptRenderFailed'>, { at, after }: Moment): string =>
-  `${attemptName(d.attempt)}, step ${d.step + 1} of policy ${policyName(after)}, could not be rendered at ${instant(at)} (${reasonText(d.reason)}): ${d.shadow ? 'it runs in shadow, so nobody is alarmed by that' : 'it was never sent and is a dead letter that an operator must look at'}`;
+export const tellRenderFailed = (d: DetailsOf<'AttemptRenderFailed'>, { at, after, later }: Moment): string =>
+  `${attemptName(d.attempt)}, step ${d.step + 1} of policy ${policyName(after)}, could not be rendered at ${instant(at)} (${reasonText(d.reason)}): ${d.shadow ? 'it runs in shadow, so nobody is alarmed by that' : `it was never sent and ${deadLetter(d.attempt, later)}`}`;
 
 /** Accepted by the provider. */
 export const tellAccepted = (d: DetailsOf<'SubmissionAccepted'>, { at, before }: Moment): string => {
@@ -120,9 +128,9 @@ export const tellFailed = (d: { attempt: string; reason: DetailsOf<'AttemptUndel
 };
 
 /** Stopped, waits for an operator. */
-export const tellDeadLettered = (d: DetailsOf<'AttemptDeadLettered'>, { at, before }: Moment): string => {
+export const tellDeadLettered = (d: DetailsOf<'AttemptDeadLettered'>, { at, before, later }: Moment): string => {
   const { submissions } = attemptIn(before, d.attempt);
-  return `${attemptName(d.attempt)} stopped at ${instant(at)} after ${submissions} submission(s) (${reasonText(d.reason)}); it is a dead letter that an operator must look at`;
+  return `${attemptName(d.attempt)} stopped at ${instant(at)} after ${submissions} submission(s) (${reasonText(d.reason)}); it ${deadLetter(d.attempt, later)}`;
 };
 
 const CANCELLED: Partial<Record<string, string>> = {

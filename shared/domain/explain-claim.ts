@@ -3,7 +3,7 @@ import { wasBarred } from './eligibility.ts';
 import { isUnsubmitted } from './state.ts';
 import type { DetailsOf, Moment } from './explain-words.ts';
 import { answeredWith, heardOf, tellHeard } from './explain-heard.ts';
-import { attemptIn, attemptName, channelName, duration, escalationRule, instant, policyName, reasonText, waitingChannels } from './explain-words.ts';
+import { attemptIn, attemptName, channelName, duration, escalationRule, instant, listed, policyName, reasonText, waitingChannels } from './explain-words.ts';
 
 type Claim = DetailsOf<'FallbackClaimed'>;
 
@@ -63,6 +63,9 @@ export const tellDeadline = (details: DetailsOf<'DeadlinePassed'>, moment: Momen
   const attempt = attemptIn(moment.before, details.attempt);
   const passed = `the decision deadline of ${attemptName(attempt.key)}, ${instant(attempt.decisionDeadlineAt)}, passed with *${details.class}*`;
   const waiting = waitingChannels(moment.before).map(channelName);
+  const ended = moment.before.closed ? 'closed' : 'expired';
+  const dropped = moment.before.steps.filter(({ phase, reason }, index) => index > attempt.step && phase === 'dropped' && reason === ended).map(({ channel }) => channelName(channel));
+  if (dropped.length > 0) return `${passed}; the notification had ${ended === 'closed' ? 'been closed' : 'expired'} by then, so ${listed(dropped)} was not claimed`;
   if (waiting.length === 0) return `${passed}; no later channel was left to claim`;
   return `${passed}, and ${escalationRule(moment.before, moment.policy.steps[attempt.step])} only: so ${waiting.join(', ')} was not claimed`;
 };

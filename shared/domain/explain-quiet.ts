@@ -7,7 +7,9 @@ import { attemptIn, attemptName, channelName, instant, listed, policyName } from
 const hoursOf = (state: NotificationState, channel: Channel): string => {
   const terms = state.quietHours?.[channel];
   if (!terms) return `quiet hours of ${channelName(channel)}`;
-  const where = terms.zones.length > 0 ? `in ${listed(terms.zones)}` : 'in a time zone that nobody knows';
+  // A recipient has one zone: several were always assumed, also where that was not yet recorded.
+  const guess = terms.assumed || terms.zones.length > 1 ? `, assumed since the recipient's time zone is unknown` : '';
+  const where = terms.zones.length > 0 ? `in ${listed(terms.zones)}${guess}` : 'in a time zone that nobody knows';
   return `quiet hours of ${channelName(channel)} from ${terms.from} to ${terms.to} ${where} (policy ${policyName(state)})`;
 };
 

@@ -18,6 +18,8 @@ export interface Moment {
   policy: Policy;
   /** The entries before this one. */
   earlier: readonly ExplainedEntry[];
+  /** And those after it. */
+  later: readonly ExplainedEntry[];
 }
 
 /** The details of a kind of entry. */

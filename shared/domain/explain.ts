@@ -128,7 +128,7 @@ export const explain = (state: NotificationState, entries: readonly ExplainedEnt
   for (const [index, { at, kind, details }] of entries.entries()) {
     const transition = { kind, details } as unknown as Transition;
     const after = evolve(before, { at, transition });
-    const text = tell(transition, { at, before, after, end: state, policy, earlier: entries.slice(0, index) }) ?? tellCounted(transition, entries, told);
+    const text = tell(transition, { at, before, after, end: state, policy, earlier: entries.slice(0, index), later: entries.slice(index + 1) }) ?? tellCounted(transition, entries, told);
     if (text !== null) sentences.push(sentence(text));
     before = after;
   }

@@ -8,7 +8,7 @@ export type OffsetAt = (timeZone: string, at: Instant) => number;
  * The quiet hours of a channel as they were bound at acceptance: times of day such as `21:00`, and the zones whose clocks count. It is silent
  * while it is quiet in any of them; with none of them it is silent for good, for nobody knows what time it is there.
  */
-export interface QuietTerms { from: string; to: string; zones: string[]; /** Why they hold nothing: the policy lets notifications of that urgency through. */ exempt?: 'urgent' | 'routine' }
+export interface QuietTerms { from: string; to: string; zones: string[]; /** Why they hold nothing: the policy lets notifications of that urgency through. */ exempt?: 'urgent' | 'routine'; /** The recipient's zone is unknown, and the policy says to go by these. */ assumed?: true }
 export type QuietHoursBound = Partial<Record<Channel, QuietTerms>>;
 
 const MINUTE = 60_000;
@@ -78,7 +78,7 @@ export const quietHoursFor = (policy: Policy, region: string, timeZone: string |
     const hours = rules?.[channel];
     if (hours === undefined) continue;
     const zones = hours.timeZone !== 'recipient' ? [hours.timeZone] : timeZone === null ? hours.ifUnknown ?? [] : [timeZone];
-    bound[channel] = { from: hours.from, to: hours.to, zones, ...(hours.except?.includes(policy.urgency) ? { exempt: policy.urgency } : {}) };
+    bound[channel] = { from: hours.from, to: hours.to, zones, ...(hours.except?.includes(policy.urgency) ? { exempt: policy.urgency } : {}), ...(hours.timeZone === 'recipient' && timeZone === null && zones.length > 0 ? { assumed: true } : {}) };
   }
   return Object.keys(bound).length === 0 ? undefined : bound;
 };

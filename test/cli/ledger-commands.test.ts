@@ -70,11 +70,12 @@ describe('commands on the ledger', () => {
   });
 
   let keys = 0;
+  // Each to a number of its own: the shipped policy texts one number five times in five minutes.
   const accept = async (region = 'US'): Promise<string> => {
     keys += 1;
     const outcome = await acceptNotification(engine, {
       tenant: 'default', idempotencyKey: `key-${keys}`, fingerprintOf: keys, purpose: 'game-support-urgent', expiresAt: null, artifacts: [], requestId: 'test', actor: 'test', ticket: null,
-      recipient: { ref: 'oncall', sms: NUMBER, email: 'oncall-03@example.com', region, locale: 'en', timeZone: null, consent: [{ channel: 'sms', basis: 'on_call_duty', reference: 'r' }, { channel: 'email', basis: 'on_call_duty', reference: 'r' }] },
+      recipient: { ref: 'oncall', sms: `${NUMBER.slice(0, -2)}${String(keys).padStart(2, '0')}`, email: 'oncall-03@example.com', region, locale: 'en', timeZone: null, consent: [{ channel: 'sms', basis: 'on_call_duty', reference: 'r' }, { channel: 'email', basis: 'on_call_duty', reference: 'r' }] },
       variables: () => ({ category: 'payment_lockout', queue: 'payments-urgent', region: 'US', locale: 'en', player_ref: 'p-1', message: 'secret words', received_at: '2026-11-29T10:00:00Z', ticket_url: 'http://127.0.0.1/t' }),
     });
     if (outcome.kind !== 'accepted') throw new Error(`not accepted: ${outcome.kind}`);

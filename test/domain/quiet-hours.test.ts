@@ -87,7 +87,7 @@ describe('the quiet hours of a recipient', () => {
     ['the zones for who has none', policy('recipient', { ifUnknown: ['America/New_York', 'America/Denver'] }), null, ['America/New_York', 'America/Denver']],
     ['no zone, where nobody knows one', policy('recipient'), null, []],
   ])('go by %s', (_, one, zone, zones) => {
-    expect(quietHoursFor(one, 'US', zone)).toEqual({ sms: { from: '21:00', to: '08:00', zones } });
+    expect(quietHoursFor(one, 'US', zone)).toEqual({ sms: { from: '21:00', to: '08:00', zones, ...(zone === null && zones.length > 0 ? { assumed: true } : {}) } });
   });
   it('say where the policy lets its urgency through, and are none in another region', () => {
     expect(quietHoursFor(policy('recipient', { except: ['urgent'] }), 'US', 'Europe/Berlin')?.sms?.exempt).toBe('urgent');

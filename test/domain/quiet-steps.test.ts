@@ -41,6 +41,11 @@ describe('a step that is planned in quiet hours', () => {
     expect(world.last('StepSkipped')).toEqual({ step: 0, channel: 'sms', reason: 'quiet_hours', opens_at: START + 8 * 60 * MINUTE });
     expect(told(world)).toContain('SMS, step 1 of policy example/1, was skipped at 2026-01-05T12:00:00Z (quiet_hours): the quiet hours of SMS from 11:00 to 20:00 in UTC (policy example/1) end only at 2026-01-05T20:00:00Z, which is too late for it.');
   });
+  it('says that its zones are assumed where the recipient\'s is unknown, and only there', () => {
+    const hours = quiet('11:00', '20:00', { timeZone: 'recipient', ifUnknown: ['UTC'] });
+    expect(told(open({ sms: hours }))).toContain('the quiet hours of SMS from 11:00 to 20:00 in UTC, assumed since the recipient\'s time zone is unknown (policy example/1) end only at ');
+    expect(told(open({ sms: hours }, { intent: { timeZone: 'UTC' } }))).toContain('from 11:00 to 20:00 in UTC (policy example/1) end only at ');
+  });
   it('may wait up to expiry where nothing comes after it', () => {
     expect(open({ sms: quiet('11:00', '12:14') }, { order: ['sms'] }).attempt('sms').state).toBe('planned');
     const late = open({ sms: quiet('11:00', '12:15') }, { order: ['sms'] });
