@@ -50,7 +50,7 @@ const notifications = (): Operation[] => [{
   },
   problems: {
     ...BODY, 400: [...BODY[400], 'idempotency_key_required', 'idempotency_key_invalid', 'no_address'], 409: ['idempotency_key_reused'],
-    422: ['unknown_purpose', 'unknown_variable', 'invalid_variable', 'link_not_allowed', 'variables_contradict', 'not_renderable', 'expiry_too_short', 'expiry_too_long', 'public_url_not_https', 'artifacts_not_carried', 'artifact_required', 'artifact_unknown', 'artifact_expires_too_soon', 'precondition_not_supported', 'precondition_url_not_allowed'],
+    422: ['unknown_purpose', 'unknown_variable', 'invalid_variable', 'link_not_allowed', 'variables_contradict', 'not_renderable', 'expiry_too_short', 'expiry_too_long', 'public_url_not_https', 'artifacts_not_carried', 'artifact_required', 'artifact_unknown', 'artifact_expires_too_soon', 'report_unreachable', 'precondition_not_supported', 'precondition_url_not_allowed'],
   },
 }, {
   method: 'get', path: '/notifications', id: 'readFeed', group: 'Notifications', needsKey: true, scope: 'feed:read', summary: 'The change feed',

@@ -1,7 +1,7 @@
 import type { CarriedArtifact } from '../../shared/content/render-attempt.ts';
 import type { AcceptRequest } from '../../shared/delivery/accept-notification.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
-import { LINK_VARIABLES, reportToken } from '../../shared/delivery/report-links.ts';
+import { CODE_PURPOSE, LINK_VARIABLES, reportToken } from '../../shared/delivery/report-links.ts';
 import type { BoundVersions } from '../../shared/delivery/versions.ts';
 import type { Channel } from '../../shared/domain/words.ts';
 import type { ArtifactRecord } from '../../shared/ledger/artifacts.ts';
@@ -11,6 +11,7 @@ import type { NotificationFields } from './notification-fields.ts';
 import type { Site } from './page.ts';
 import type { Problem } from './problem.ts';
 import { faultyFields } from './problem.ts';
+import { unreachableReports } from './report-reach.ts';
 
 /** What a request has to say of its artifacts to be accepted. */
 export type Carrying = Pick<AcceptRequest, 'artifacts' | 'carried' | 'reportLinks' | 'variables'>;
@@ -43,8 +44,14 @@ const carriedOf = ({ artifactId: artifact, sha256, bytes, mediaType: type }: Art
 
 const NOTHING = (fields: NotificationFields): Carrying => ({ artifacts: fields.artifacts ?? [], variables: () => fields.variables });
 
+const unreachable = async (engine: Engine, { recipient }: NotificationFields, bound: BoundVersions, artifacts: readonly ArtifactRecord[]): Promise<Problem | null> => {
+  if (artifacts.length === 0) return null;
+  const faults = unreachableReports(recipient, artifacts.map(carriedOf), { bound, codes: await engine.versions.active(CODE_PURPOSE) });
+  return faults.length > 0 ? faultyFields(faults, 'report_unreachable', 422) : null;
+};
+
 /**
- * Reads what a request says of its reports: that they are there, this tenant's, and outlive the notification; and makes their links. What was
+ * Reads what a request says of its reports: that they are there, this tenant's, outlive the notification, and can be opened by whoever gets a link; and makes the links. What was
  * accepted once under the key stays accepted, also when a report has expired since.
  * @throws Problem 422. An unknown purpose passes: it is told as what it is.
  */
@@ -52,7 +59,7 @@ export const readCarrying = async (engine: Engine, fields: NotificationFields, {
   const bound = await engine.versions.active(fields.purpose);
   if (!bound) return NOTHING(fields);
   const artifacts = fields.artifacts ? await findArtifacts(engine.db, fields.artifacts) : [];
-  const refusal = refusalOf(fields, bound, { artifacts, tenant, now: engine.now() });
+  const refusal = refusalOf(fields, bound, { artifacts, tenant, now: engine.now() }) ?? await unreachable(engine, fields, bound, artifacts);
   if (refusal) {
     await refuseUnlessAccepted(engine, { tenant, idempotencyKey }, refusal);
     return NOTHING(fields);

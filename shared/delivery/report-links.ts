@@ -35,14 +35,15 @@ export const reportToken = (ring: KeyRing, eventId: EventId, channel: Channel): 
 /** What is stored of a code: keyed, and bound to its link, for six digits are soon tried out. */
 const codeHashOf = (ring: KeyRing, token: string, code: string): Buffer => fingerprint(ring, 'report-code', JSON.stringify([token, code]));
 
-const OTHER: Readonly<Record<Channel, Channel>> = { sms: 'email', email: 'sms' };
+/** By which channel the code for a link is sent: never by the one that the link came by. */
+export const OTHER_CHANNEL: Readonly<Record<Channel, Channel>> = { sms: 'email', email: 'sms' };
 
 /** The notification that carries a code: to the same recipient, by the other channel alone, under the consents given for it. */
 const codeRequest = async (engine: Engine, link: OpenReportLink, { code, requestId }: { code: string; requestId: string }): Promise<AcceptRequest | null> => {
   const [record, loaded] = await Promise.all([readNotification(engine.db, { eventId: link.eventId }), engine.load(link.eventId)]);
   if (!record || !loaded?.recipient || loaded.state.closed) return null;
   const addresses = openPart<Addresses>(engine.ring, link.eventId, 'recipient', loaded.recipient);
-  const channel = OTHER[link.channel];
+  const channel = OTHER_CHANNEL[link.channel];
   const address = addresses[channel];
   if (address === null) return null;
   const consent = (record.consentReferences as string[]).flatMap((text) => {

@@ -143,9 +143,9 @@ describe('a link to a report', () => {
     expect(await openReport(rig.engine, visit, { token, code })).toBeNull();
   });
 
-  it('gets no code where the other channel has no address, or its notification was closed', async () => {
-    const eventId = await acceptReport(rig.engine, artifact, { sms: '+12025550101', email: null, consent: BOTH });
-    expect(await sendReportCode(rig.engine, reportToken(rig.engine.ring, eventId, 'sms'), 'r')).toBeNull();
+  it('gets no code where the other channel has no address, as with a report that is attached, or its notification was closed', async () => {
+    const eventId = await acceptReport(rig.engine, artifact, { sms: null, email: 'a@example.com', consent: BOTH });
+    expect(await sendReportCode(rig.engine, reportToken(rig.engine.ring, eventId, 'email'), 'r')).toBeNull();
     const closed = await aLink();
     await closeNotification(rig.engine, { tenant: null, eventId: closed.eventId, reason: 'cancelled', actor: 'ana', requestId: 'c' });
     expect(await sendReportCode(rig.engine, closed.token, 'r')).toBeNull();
