@@ -41,8 +41,8 @@ const entryRow = (entry: EntryRecord): string[] => [
 ];
 
 /** Neither retried nor resolved by itself. */
-const hasOpenDeadLetter = ({ erased, closed, expired, attempts }: ShownNotification['state']): boolean =>
-  erased === undefined && closed === null && !expired && !attempts.some((one) => one.state === 'delivered' || one.corrected)
+const hasOpenDeadLetter = ({ erased, closed, expired, attempts, strategy }: ShownNotification['state']): boolean =>
+  erased === undefined && closed === null && !expired && (strategy === 'all' || !attempts.some((one) => one.state === 'delivered' || one.corrected))
   && attempts.some((one) => one.state === 'dead_lettered' && !attempts.some(({ channel, sequence }) => channel === one.channel && sequence > one.sequence));
 
 const standing = (shown: ShownNotification): string => {

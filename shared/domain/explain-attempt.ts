@@ -38,14 +38,16 @@ export const tellPlanned = (d: DetailsOf<'AttemptPlanned'>, { at, after }: Momen
 };
 
 /** It waits for an operator, or did until something resolved it. */
-const deadLetter = (key: AttemptKey, later: readonly ExplainedEntry[]): string => {
-  const until = resolvedBy(key, later);
+const deadLetter = (key: AttemptKey, { later, end }: Moment): string => {
+  const until = resolvedBy(key, later, end.strategy);
   return until === null ? 'is a dead letter that an operator must look at' : `was a dead letter ${until}`;
 };
 
 /** Could not be rendered. */
-export const tellRenderFailed = (d: DetailsOf<'AttemptRenderFailed'>, { at, after, later }: Moment): string =>
-  `${attemptName(d.attempt)}, step ${d.step + 1} of policy ${policyName(after)}, could not be rendered at ${instant(at)} (${reasonText(d.reason)}): ${d.shadow ? 'it runs in shadow, so nobody is alarmed by that' : `it was never sent and ${deadLetter(d.attempt, later)}`}`;
+export const tellRenderFailed = (d: DetailsOf<'AttemptRenderFailed'>, moment: Moment): string => {
+  const { at, after } = moment;
+  return `${attemptName(d.attempt)}, step ${d.step + 1} of policy ${policyName(after)}, could not be rendered at ${instant(at)} (${reasonText(d.reason)}): ${d.shadow ? 'it runs in shadow, so nobody is alarmed by that' : `it was never sent and ${deadLetter(d.attempt, moment)}`}`;
+};
 
 /** Accepted by the provider. */
 export const tellAccepted = (d: DetailsOf<'SubmissionAccepted'>, { at, before }: Moment): string => {
@@ -128,9 +130,10 @@ export const tellFailed = (d: { attempt: string; reason: DetailsOf<'AttemptUndel
 };
 
 /** Stopped, waits for an operator. */
-export const tellDeadLettered = (d: DetailsOf<'AttemptDeadLettered'>, { at, before, later }: Moment): string => {
+export const tellDeadLettered = (d: DetailsOf<'AttemptDeadLettered'>, moment: Moment): string => {
+  const { at, before } = moment;
   const { submissions } = attemptIn(before, d.attempt);
-  return `${attemptName(d.attempt)} stopped at ${instant(at)} after ${submissions} submission(s) (${reasonText(d.reason)}); it ${deadLetter(d.attempt, later)}`;
+  return `${attemptName(d.attempt)} stopped at ${instant(at)} after ${submissions} submission(s) (${reasonText(d.reason)}); it ${deadLetter(d.attempt, moment)}`;
 };
 
 const CANCELLED: Partial<Record<string, string>> = {

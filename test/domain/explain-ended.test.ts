@@ -46,6 +46,18 @@ describe('a dead letter', () => {
   });
 });
 
+it('a dead letter of a policy that uses all of its channels waits on, whatever another channel delivers', () => {
+  const policy = examplePolicy({ policy: { strategy: 'all' } });
+  const world = openWorld({ policy, carriers: RECONCILING });
+  world.accept();
+  world.start('sms');
+  world.answer('sms', unavailable);
+  world.start('email');
+  world.answer('email', accepted());
+  world.poll('email', reads('delivered'));
+  expect(told(world, policy)).toContain('it is a dead letter that an operator must look at.');
+});
+
 describe('a deadline after the end', () => {
   it('says of a later channel that the end kept it from being claimed, and not that there was none', () => {
     const world = open();
