@@ -40,11 +40,6 @@ const entryRow = (entry: EntryRecord): string[] => [
   `${escapeHtml(entry.fromState ?? 'new')} → ${escapeHtml(entry.toState)}`, escapeHtml(entry.actor), detailsOf(entry),
 ];
 
-/** Neither retried nor resolved by itself. */
-const hasOpenDeadLetter = ({ erased, closed, expired, attempts, strategy }: ShownNotification['state']): boolean =>
-  erased === undefined && closed === null && !expired && (strategy === 'all' || !attempts.some((one) => one.state === 'delivered' || one.corrected))
-  && attempts.some((one) => one.state === 'dead_lettered' && !attempts.some(({ channel, sequence }) => channel === one.channel && sequence > one.sequence));
-
 const standing = (shown: ShownNotification): string => {
   const { state } = shown;
   const status = publicStatus(state);
