@@ -3,7 +3,7 @@ import { closeAs, pauseAs, resumeAs, retryAs } from '../../shared/delivery/audit
 import type { OperatorAct } from '../../shared/delivery/audited.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import type { AttemptKey } from '../../shared/domain/words.ts';
-import { parseAttemptKey } from '../../shared/domain/words.ts';
+import { EVENT_ID, parseAttemptKey } from '../../shared/domain/words.ts';
 import type { Permitted } from '../../shared/domain/permitted.ts';
 import { permittedActions, REFUSALS } from '../../shared/domain/permitted.ts';
 import type { RetryRefusal } from '../../shared/domain/retry.ts';
@@ -12,7 +12,6 @@ import { mayChange } from './board-rules.ts';
 import { callerOf } from './caller.ts';
 import { seenIn } from './actions-section.ts';
 import { notificationPage } from './notification-page.ts';
-import { EVENT_ID } from './notification-routes.ts';
 import type { ShownNotification } from './notification-view.ts';
 import { showNotification } from './notification-view.ts';
 import { page } from './page.ts';

@@ -1,12 +1,12 @@
 import type { Router } from 'express';
 import type { Engine } from '../../shared/delivery/engine.ts';
+import { EVENT_ID } from '../../shared/domain/words.ts';
 import { listNotificationPage, listPurposes } from '../../shared/ledger/list-notifications.ts';
 import type { NotificationFilter } from '../../shared/ledger/list-notifications.ts';
 import { readVersion } from '../../shared/ledger/reads.ts';
 import { oneOf, refuseFilter, wrongFilter } from './filter-rules.ts';
 import { listPage } from './list-page.ts';
 import { STATUS_WORDS } from './notification-words.ts';
-import { EVENT_ID } from './notification-routes.ts';
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined);
 

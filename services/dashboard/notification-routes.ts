@@ -9,9 +9,6 @@ import type { ShownNotification } from './notification-view.ts';
 import { showNotification, tagOf, tagOfShown } from './notification-view.ts';
 import { timelineFile } from './timeline.ts';
 
-/** Ids as they are given out; nothing else is asked of the database. */
-export { EVENT_ID };
-
 /** The pages of one notification: itself, what changed of it, its record as the API gives it, and its picture as a file. */
 export const addNotificationPages = (router: Router, engine: Engine, sendMissing: (response: Response) => void): void => {
   const shown = (send: (found: ShownNotification, response: Response, request: Request) => void) => async (request: Request, response: Response): Promise<void> => {

@@ -3,6 +3,7 @@ import { attachedTo } from '../../shared/delivery/payload.ts';
 import { CODE_PURPOSE, LINK_VARIABLES, OTHER_CHANNEL } from '../../shared/delivery/report-links.ts';
 import type { BoundVersions } from '../../shared/delivery/versions.ts';
 import { templateKey } from '../../shared/delivery/versions.ts';
+import { namedBases } from '../../shared/domain/policy.ts';
 import type { Policy, PolicyStep } from '../../shared/domain/policy.ts';
 import type { Channel } from '../../shared/domain/words.ts';
 import type { NotificationFields } from './notification-fields.ts';
@@ -20,7 +21,7 @@ const mayUse = (policy: Policy, recipient: Recipient, channel: Channel): boolean
 
 /** Of a recipient's consents, those that a code can be sent under: what a policy does not name is not kept in clear, and so is not known by then. */
 const keptConsents = (policy: Policy, { consent }: Recipient): Recipient['consent'] => {
-  const named = new Set(Object.values(policy.regions).flatMap((region) => Object.values(region.consent).flat()));
+  const named = namedBases(policy);
   return consent.filter(({ basis }) => named.has(basis));
 };
 

@@ -7,6 +7,7 @@ import type { ReasonCode } from '../domain/reasons.ts';
 import { decide } from '../domain/decide.ts';
 import { shortestExpiryMs } from '../domain/lifecycle.ts';
 import type { ProviderStates } from '../domain/provider-state.ts';
+import { namedBases } from '../domain/policy.ts';
 import { preconditionRule } from '../domain/precondition.ts';
 import { emptyState } from '../domain/state.ts';
 import type { PublicStatus } from '../domain/words.ts';
@@ -146,9 +147,8 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   const throttles = throttlesAt(policy, now);
   const sealedRecipient = sealPart(engine.ring, eventId, 'recipient', addresses);
   const templateVersions = policy.steps.map((step, index) => ({ step: index, template: step.template, version: step.templateVersion }));
-  // Only a basis that the policy itself names stands in clear: any other counts for nothing, and is the caller's own text.
-  const namedBases = new Set(Object.values(policy.regions).flatMap((region) => Object.values(region.consent).flat()));
-  const consentReferences = recipient.consent.map((one) => `${one.channel}:${namedBases.has(one.basis) ? one.basis : 'other'}`);
+  const named = namedBases(policy);
+  const consentReferences = recipient.consent.map((one) => `${one.channel}:${named.has(one.basis) ? one.basis : 'other'}`);
   const intent = canonicalText({
     event_id: eventId, tenant: request.tenant, idempotency_key_hash: fingerprint(engine.ring, 'idempotency-key', request.idempotencyKey).toString('hex'),
     request_fingerprint: requestFingerprint.toString('hex'), purpose: policy.purpose, policy_version: policy.version, template_versions: templateVersions,

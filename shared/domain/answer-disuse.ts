@@ -3,8 +3,9 @@ import type { ExplainedEntry } from './explain.ts';
 import { entryAbout, standingOf } from './answer-words.ts';
 import { wasBarred } from './eligibility.ts';
 import { resolvedBy } from './explain-dead-letter.ts';
-import { tellTooLate } from './explain-quiet.ts';
-import { attemptName, BARRED, escalationRule, instant, reasonText, tellThrottled } from './explain-words.ts';
+import type { Barred } from './explain-quiet.ts';
+import { tellBarred } from './explain-quiet.ts';
+import { attemptName, escalationRule, instant, reasonText } from './explain-words.ts';
 import type { Instant } from './words.ts';
 import type { AttemptState } from './state.ts';
 import { currentAttempt } from './state.ts';
@@ -18,15 +19,14 @@ const nobody = ({ entries }: Told): string => `no provider was called for it by 
 /** What is known of the attempt that decides about later steps. */
 const seenOf = (told: Told, attempt: AttemptState | null): string => (attempt ? standingOf(attemptName(attempt.key), attempt, told.entries) : nobody(told));
 
-/** How many its destination may have within what time; null where that was not the reason. */
-const throttledAt = ({ state, policy }: Told, index: number, reason: string | null): string | null =>
-  (reason === 'throttled' ? tellThrottled(index, { after: state, end: state, policy }) : null);
+/** Why a step could not be used, or not any more. */
+const barredBy = ({ state, policy }: Told, barred: Omit<Barred, 'opensAt'>, entry: ExplainedEntry | undefined): string =>
+  tellBarred({ ...barred, opensAt: entry?.details['opens_at'] as Barred['opensAt'] }, { after: state, end: state, policy }) ?? 'it could not be used';
 
 const skipped = (told: Told, index: number): Disuse => {
   const entry = told.entries.findLast(({ kind, details }) => kind === 'StepSkipped' && details['step'] === index);
   const { channel, reason } = told.state.steps[index] ?? { channel: 'sms', reason: null };
-  const why = throttledAt(told, index, reason) ?? tellTooLate(told.state, channel, entry?.details['opens_at'] as Instant | null | undefined) ?? (reason === null ? undefined : BARRED[reason]) ?? 'it could not be used';
-  return { cause: reason ?? 'step_skipped', because: `${why} (${reason ?? 'step_skipped'})`, observed: `that was found at ${instant(entry?.at ?? told.state.requestedAt)}, and it was skipped` };
+  return { cause: reason ?? 'step_skipped', because: `${barredBy(told, { step: index, channel, reason }, entry)} (${reason ?? 'step_skipped'})`, observed: `that was found at ${instant(entry?.at ?? told.state.requestedAt)}, and it was skipped` };
 };
 
 const inShadow = (told: Told, index: number): Disuse => {
@@ -124,9 +124,7 @@ const unsent = (told: Told, attempt: AttemptState): Disuse => {
     return { cause: 'waiting', because: 'it waits in its queue', observed, open: true };
   }
   if (wasBarred(attempt)) {
-    const entry = entryAbout(entries, attempt, 'AttemptSuppressed');
-    const why = throttledAt(told, attempt.step, attempt.reason) ?? tellTooLate(state, attempt.channel, entry?.details['opens_at'] as Instant | null | undefined) ?? BARRED[attempt.reason ?? ''] ?? 'it could not be used';
-    return { cause: attempt.reason ?? 'suppressed', because: `${why} (${reasonText(attempt.reason)})`, observed };
+    return { cause: attempt.reason ?? 'suppressed', because: `${barredBy(told, attempt, entryAbout(entries, attempt, 'AttemptSuppressed'))} (${reasonText(attempt.reason)})`, observed };
   }
   const pause = attempt.state === 'expired' ? pausedAt(told, 'NotificationExpired') : null;
   if (pause) return { cause: 'paused', because: `${heldByPause(told, pause)}, and nothing is started while it is`, observed };

@@ -9,8 +9,8 @@ import { unknownRule } from './resubmission.ts';
 import { resolvedBy } from './explain-dead-letter.ts';
 import type { ExplainedEntry } from './explain.ts';
 import { heardOf, tellHeard } from './explain-heard.ts';
-import { tellTooLate, tellWaitsFor } from './explain-quiet.ts';
-import { attemptIn, attemptName, BARRED, channelName, instant, listed, policyName, reasonText, tellThrottled, waitingChannels } from './explain-words.ts';
+import { tellBarred, tellWaitsFor } from './explain-quiet.ts';
+import { attemptIn, attemptName, channelName, instant, listed, policyName, reasonText, waitingChannels } from './explain-words.ts';
 
 /** Whether something of an attempt has reached, or may have reached, its recipient. */
 const mayHaveArrived = (attempt: AttemptState): boolean =>
@@ -112,17 +112,17 @@ export const tellDelivered = (d: DetailsOf<'AttemptDelivered'>, { at, before, en
 const NOTHING_MORE = '; its destination is on the suppression list from then on';
 
 /** Taken from its queue because its channel was barred by then. */
-const tellBarred = (d: { attempt: string; reason: DetailsOf<'AttemptUndelivered'>['reason']; opens_at?: number | null }, moment: Moment): string => {
+const tellTakenOut = (d: { attempt: string; reason: DetailsOf<'AttemptUndelivered'>['reason']; opens_at?: number | null }, moment: Moment): string => {
   const { at, before } = moment;
   const { channel, step, submissions } = attemptIn(before, d.attempt);
   const tries = submissions > 0 ? `, whose ${submissions} submission(s) were definitely not processed,` : '';
-  const why = (d.reason === 'throttled' ? tellThrottled(step, moment) : null) ?? tellTooLate(before, channel, d.opens_at) ?? BARRED[d.reason];
+  const why = tellBarred({ step, channel, reason: d.reason, opensAt: d.opens_at }, moment);
   return `${attemptName(d.attempt)}${tries} was not submitted at ${instant(at)} (${reasonText(d.reason)})${why ? `: ${why}` : ''}. Nothing of it was sent`;
 };
 
 /** Ended in a definite failure. */
 export const tellFailed = (d: { attempt: string; reason: DetailsOf<'AttemptUndelivered'>['reason']; source: string; opens_at?: number | null }, moment: Moment): string => {
-  if (d.source === 'eligibility') return tellBarred(d, moment);
+  if (d.source === 'eligibility') return tellTakenOut(d, moment);
   const { at, before, after } = moment;
   const attempt = attemptIn(after, d.attempt);
   const late = attemptIn(before, d.attempt).superseded ? ', after a later channel had been claimed' : '';

@@ -1,7 +1,8 @@
 import type { Channel, Instant } from './words.ts';
 import type { NotificationState } from './state.ts';
+import type { ReasonCode } from './reasons.ts';
 import type { DetailsOf, Moment } from './explain-words.ts';
-import { attemptIn, attemptName, channelName, instant, listed, policyName } from './explain-words.ts';
+import { attemptIn, attemptName, BARRED, channelName, instant, listed, policyName, tellThrottled } from './explain-words.ts';
 
 /** `quiet hours of SMS from 21:00 to 08:00 in Europe/Berlin (policy p/1)`. */
 const hoursOf = (state: NotificationState, channel: Channel): string => {
@@ -14,12 +15,19 @@ const hoursOf = (state: NotificationState, channel: Channel): string => {
 };
 
 /** Why quiet hours end too late; null where they have nothing to do with it. */
-export const tellTooLate = (state: NotificationState, channel: Channel, opensAt: Instant | null | undefined): string | null => {
+const tellTooLate = (state: NotificationState, channel: Channel, opensAt: Instant | null | undefined): string | null => {
   if (opensAt === undefined) return null;
   return opensAt === null
     ? `the ${hoursOf(state, channel)} have no end in sight, so it was not waited for`
     : `the ${hoursOf(state, channel)} end only at ${instant(opensAt)}, which is too late for it`;
 };
+
+/** A step that could not be used, or not any more: its reason, and when its quiet hours end where that was it. */
+export interface Barred { step: number; channel: Channel; reason: ReasonCode | null; opensAt: Instant | null | undefined }
+
+/** Why a step was passed over: its throttle, quiet hours that end too late, or its reason in words; undefined where there are none for it. */
+export const tellBarred = ({ step, channel, reason, opensAt }: Barred, moment: Pick<Moment, 'after' | 'end' | 'policy'>): string | undefined =>
+  (reason === 'throttled' ? tellThrottled(step, moment) : null) ?? tellTooLate(moment.after, channel, opensAt) ?? (reason === null ? undefined : BARRED[reason]);
 
 /** What a planned attempt waits for; empty where it does not. */
 export const tellWaitsFor = (state: NotificationState, { channel, starts_at: startsAt }: DetailsOf<'AttemptPlanned'>, at: Instant): string =>

@@ -13,12 +13,12 @@ import {
 import { tellAnswered, tellAsked } from './explain-precondition.ts';
 import { tellWaiting } from './explain-open.ts';
 import { tellHeld, tellReleased } from './explain-provider.ts';
-import { tellExempt, tellPostponed, tellTooLate } from './explain-quiet.ts';
+import { tellBarred, tellExempt, tellPostponed } from './explain-quiet.ts';
 import { tellPaused, tellResumed, tellRetried } from './explain-operator.ts';
 import { tellDestroyed } from './explain-payload.ts';
 import { tellShadowed, tellShadowSteps } from './explain-shadow.ts';
 import type { Moment } from './explain-words.ts';
-import { attemptName, BARRED, channelName, instant, listed, policyName, reasonText, sentence, tellThrottled, waitingChannels } from './explain-words.ts';
+import { attemptName, channelName, instant, listed, policyName, reasonText, sentence, waitingChannels } from './explain-words.ts';
 
 /** An entry of the ledger as it is read back. */
 export interface ExplainedEntry { at: Instant; kind: string; details: Record<string, unknown> }
@@ -47,7 +47,7 @@ const tell = (t: Transition, moment: Moment): string | null => {
     case 'NotificationAccepted': return tellStart(t, moment);
     case 'PolicyRejected': return `the notification was refused at ${instant(at)} (${t.details.reason}): policy ${policyName(after)} does not cover the recipient's region, so no channel was used`;
     case 'StepSkipped': {
-      const why = (t.details.reason === 'throttled' ? tellThrottled(t.details.step, moment) : null) ?? tellTooLate(after, t.details.channel, t.details.opens_at) ?? BARRED[t.details.reason];
+      const why = tellBarred({ ...t.details, opensAt: t.details.opens_at }, moment);
       return `${channelName(t.details.channel)}, step ${t.details.step + 1} of policy ${policyName(after)}, was skipped at ${instant(at)} (${t.details.reason})${why ? `: ${why}` : ''}`;
     }
     case 'FallbackClaimed': return tellClaim(t.details, moment);
@@ -128,7 +128,9 @@ export const explain = (state: NotificationState, entries: readonly ExplainedEnt
   for (const [index, { at, kind, details }] of entries.entries()) {
     const transition = { kind, details } as unknown as Transition;
     const after = evolve(before, { at, transition });
-    const text = tell(transition, { at, before, after, end: state, policy, earlier: entries.slice(0, index), later: entries.slice(index + 1) }) ?? tellCounted(transition, entries, told);
+    // Few sentences look around them, and those that do ask for it.
+    const moment: Moment = { at, before, after, end: state, policy, get earlier() { return entries.slice(0, index); }, get later() { return entries.slice(index + 1); } };
+    const text = tell(transition, moment) ?? tellCounted(transition, entries, told);
     if (text !== null) sentences.push(sentence(text));
     before = after;
   }

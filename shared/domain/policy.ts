@@ -116,3 +116,6 @@ export interface Policy {
   secretChannels?: Record<string, Channel[]>;
   steps: PolicyStep[];
 }
+
+/** Every basis that a policy names, in whatever region and channel: only these stand in clear, any other counts for nothing and is its caller's own text. */
+export const namedBases = ({ regions }: Pick<Policy, 'regions'>): ReadonlySet<string> => new Set(Object.values(regions).flatMap(({ consent }) => Object.values(consent).flat()));

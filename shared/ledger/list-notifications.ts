@@ -1,5 +1,6 @@
 import { Prisma } from './generated/client.ts';
 import type { Database } from './database.ts';
+import { HIGHEST_EVENT_ID } from './event-ids.ts';
 
 export interface NotificationFilter { status?: string; purpose?: string; /** Only what a throttle kept from a channel. */ throttled?: boolean; /** Only what is older than this event id. */ before?: string }
 export interface ListedNotification {
@@ -15,8 +16,6 @@ export interface ListedNotifications { rows: ListedNotification[]; /** The event
 
 /** `lookedAt`: so many are looked at for one page, however few of them fit: the cost stays the same however long the history is. */
 const SIZES = { page: 50, lookedAt: 2_000 };
-/** Above every event id. */
-const TOP = 'evt_ZZZZZZZZZZZZZZZZZZZZZZZZZZ';
 
 interface Row { edge: string | null; seen: number; event_id: string | null; purpose: string; region: string; urgency: string; requested_at: Date; status: string; updated_at: Date; category: string | null; throttled: boolean; recipient: string | null }
 
@@ -31,7 +30,7 @@ export const listNotificationPage = async (db: Database, filter: NotificationFil
     WITH seen AS MATERIALIZED (
       SELECT n.event_id, n.purpose, n.region, n.urgency, n.requested_at, s.status, s.updated_at
       FROM notification n JOIN notification_state s USING (event_id)
-      WHERE n.event_id < ${filter.before ?? TOP} AND s.event_id < ${filter.before ?? TOP} ORDER BY n.event_id DESC LIMIT ${lookedAt})
+      WHERE n.event_id < ${filter.before ?? HIGHEST_EVENT_ID} AND s.event_id < ${filter.before ?? HIGHEST_EVENT_ID} ORDER BY n.event_id DESC LIMIT ${lookedAt})
     SELECT edge.edge, edge.seen, fits.*, t.category, coalesce(${THROTTLED}, false) AS throttled, encode(r.reference_print, 'hex') AS recipient
     FROM (SELECT min(event_id) AS edge, count(*)::int AS seen FROM seen) edge
     LEFT JOIN LATERAL (

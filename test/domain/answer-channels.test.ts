@@ -9,22 +9,17 @@ import { emptyState } from '../../shared/domain/state.ts';
 import type { Channel } from '../../shared/domain/words.ts';
 import { examplePolicy } from './policies.ts';
 import { anyLife, live } from './random-life.ts';
-import { EVENT, accepted, deferred, lost, openWorld, reads, rejected } from './world.ts';
+import { EVENT, accepted, deferred, lost, openAccepted, openWorld, reads, rejected } from './world.ts';
 import type { World } from './world.ts';
 
 const entriesOf = (world: World): ExplainedEntry[] => world.entries.map(({ at, transition }) => ({ at, kind: transition.kind, details: transition.details as never }));
 const answers = (world: World, policy: Policy): ChannelAnswer[] => answerChannels(world.state, entriesOf(world), policy);
 const codes = (world: World, policy: Policy): string[] => answers(world, policy).map(({ channel, used, cause }) => `${channel} ${used ? 'used' : 'not'}: ${cause}`);
-const open = (policy: Policy): World => {
-  const world = openWorld({ policy });
-  world.accept();
-  return world;
-};
 
 describe('the answer of a channel', () => {
   it('changes with what happens, and always names what comes next or what was seen', () => {
     const policy = examplePolicy();
-    const world = open(policy);
+    const world = openAccepted(policy);
     expect(codes(world, policy)).toEqual(['sms not: waiting', 'email not: not_due']);
     world.start('sms');
     expect(codes(world, policy)).toEqual(['sms used: first_step', 'email not: not_due']);
@@ -40,7 +35,7 @@ describe('the answer of a channel', () => {
 
   it('is *used* where it may have been sent, or was refused, and not where nothing of it was ever processed', () => {
     const policy = examplePolicy();
-    const [unknown, refused, throttled] = [open(policy), open(policy), open(policy)];
+    const [unknown, refused, throttled] = [openAccepted(policy), openAccepted(policy), openAccepted(policy)];
     for (const [world, answer] of [[unknown, lost], [refused, rejected], [throttled, deferred(3_600_000)]] as const) {
       world.start('sms');
       world.answer('sms', answer);
@@ -52,7 +47,7 @@ describe('the answer of a channel', () => {
 
   it('says of a pause, a close and a refused region what held it back', () => {
     const policy = examplePolicy();
-    const [paused, closed, elsewhere] = [open(policy), open(policy), openWorld({ policy })];
+    const [paused, closed, elsewhere] = [openAccepted(policy), openAccepted(policy), openWorld({ policy })];
     paused.pause();
     closed.close();
     elsewhere.accept({ region: 'JP' });
@@ -62,7 +57,7 @@ describe('the answer of a channel', () => {
   it('says of what fell due in a pause that the pause held it, where the notification expired in it or was closed', () => {
     const policy = examplePolicy();
     const texts = (start: boolean, act: (world: World) => void): string[] => {
-      const world = open(policy);
+      const world = openAccepted(policy);
       if (start) { world.start('sms'); world.answer('sms', accepted()); }
       world.jumpTo(10_000);
       act(world);
@@ -79,7 +74,7 @@ describe('the answer of a channel', () => {
   it('gives the submissions of another channel to that channel, also where all of them were in vain', () => {
     const policy = examplePolicy({ order: ['email', 'sms'] });
     const texts = (tries: number, end: (world: World) => void): string => {
-      const world = open(policy);
+      const world = openAccepted(policy);
       for (let at = 0; at < tries; at += 1) {
         world.jumpTo(at * 60_000);
         world.start('email');

@@ -8,17 +8,13 @@ import { channelStates, lastReadAt, nextAction } from '../../shared/domain/next-
 import { emptyState } from '../../shared/domain/state.ts';
 import { examplePolicy } from './policies.ts';
 import { anyLife, live } from './random-life.ts';
-import { EVENT, accepted, lost, openWorld, reads, rejected, suppressed, unavailable } from './world.ts';
+import { EVENT, accepted, lost, openAccepted, openWorld, reads, rejected, suppressed, unavailable } from './world.ts';
 import type { World } from './world.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const policy = examplePolicy();
-const open = (): World => {
-  const world = openWorld({ policy });
-  world.accept();
-  return world;
-};
+const open = (): World => openAccepted(policy);
 const found = (world: World): RiskKind[] => atRisk(policy, world.state, world.now).map(({ kind }) => kind);
 
 describe('a notification that goes its way', () => {

@@ -1,17 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { pausePreview } from '../../shared/domain/pause-preview.ts';
 import { examplePolicy } from './policies.ts';
-import { accepted, EVENT, openWorld, reads, START } from './world.ts';
+import { accepted, EVENT, openAccepted, openWorld, reads, START } from './world.ts';
 import type { World } from './world.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const policy = examplePolicy();
-const open = (): World => {
-  const world = openWorld({ policy });
-  world.accept();
-  return world;
-};
+const open = (): World => openAccepted(policy);
 /** Each clock with its channel and its seconds since the start. */
 const told = (world: World, of = policy) => {
   const preview = pausePreview(of, world.state, world.now);

@@ -1,17 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { pauseEndangers, permittedActions, REFUSALS } from '../../shared/domain/permitted.ts';
 import { examplePolicy } from './policies.ts';
-import { EVENT, START, accepted, lost, openWorld, reads, rejected, unavailable } from './world.ts';
+import { EVENT, START, accepted, lost, openAccepted, openWorld, reads, rejected, unavailable } from './world.ts';
 import type { World } from './world.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const policy = examplePolicy();
-const open = (): World => {
-  const world = openWorld({ policy });
-  world.accept();
-  return world;
-};
+const open = (): World => openAccepted(policy);
 /** Action, or action and channel, to its refusal. */
 const permitted = (world: World): Record<string, string | null> =>
   Object.fromEntries(permittedActions(world.state, world.now).map(({ action, attempt, refusal }) => [attempt === null ? action : `${action} ${attempt.slice(EVENT.length + 1)}`, refusal]));

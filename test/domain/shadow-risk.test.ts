@@ -10,7 +10,7 @@ import { emptyState } from '../../shared/domain/state.ts';
 import type { Channel } from '../../shared/domain/words.ts';
 import { examplePolicy } from './policies.ts';
 import { anyLife, live } from './random-life.ts';
-import { EVENT, accepted, openWorld, reads, rejected, suppressed, unavailable } from './world.ts';
+import { EVENT, accepted, openAccepted, openWorld, reads, rejected, suppressed, unavailable } from './world.ts';
 import type { World } from './world.ts';
 
 const SECOND = 1_000;
@@ -18,19 +18,14 @@ const MINUTE = 60 * SECOND;
 const SHADOW = { shadow: true } as const;
 const ONLY_SHADOW = examplePolicy({ sms: SHADOW, email: SHADOW });
 const found = (policy: Policy, world: World): RiskKind[] => atRisk(policy, world.state, world.now).map(({ kind }) => kind);
-const open = (policy: Policy): World => {
-  const world = openWorld({ policy });
-  world.accept();
-  return world;
-};
 
 describe('a notification that runs in shadow as a whole', () => {
   it('is never at risk, whatever does not come to pass: no worker, no sweep, a pause', () => {
-    const waiting = open(ONLY_SHADOW);
+    const waiting = openAccepted(ONLY_SHADOW);
     waiting.runTo(14 * MINUTE);
-    const unswept = open(ONLY_SHADOW);
+    const unswept = openAccepted(ONLY_SHADOW);
     unswept.jumpTo(14 * MINUTE);
-    const paused = open(ONLY_SHADOW);
+    const paused = openAccepted(ONLY_SHADOW);
     paused.pause();
     paused.runTo(14 * MINUTE);
     for (const world of [waiting, unswept, paused]) expect([found(ONLY_SHADOW, world), risksOf(ONLY_SHADOW, world.state), riskAt(ONLY_SHADOW, world.state)]).toEqual([[], [], null]);
@@ -48,7 +43,7 @@ describe('a notification that runs in shadow as a whole', () => {
 describe('a channel in shadow beside a real one', () => {
   it('keeps nobody from being told: a shadow that waits can reach nobody', () => {
     const policy = examplePolicy({ sms: SHADOW });
-    const world = open(policy);
+    const world = openAccepted(policy);
     world.start('email');
     world.answer('email', unavailable);
     world.jumpTo(8 * MINUTE);
@@ -59,7 +54,7 @@ describe('a channel in shadow beside a real one', () => {
 
   it('is no finding by itself once the real one has ended, however long its worker stays away', () => {
     const policy = examplePolicy({ email: SHADOW });
-    const world = open(policy);
+    const world = openAccepted(policy);
     world.start('sms');
     world.answer('sms', suppressed);
     world.jumpTo(8 * MINUTE);
@@ -68,7 +63,7 @@ describe('a channel in shadow beside a real one', () => {
 
   it('is no further channel: the acceptance of the last real one is all that is waited for', () => {
     const policy = examplePolicy({ email: SHADOW });
-    const world = open(policy);
+    const world = openAccepted(policy);
     world.start('email');
     world.start('sms');
     world.answer('sms', accepted());
@@ -81,7 +76,7 @@ describe('a channel in shadow beside a real one', () => {
 
   it('does not make an expiry of what had failed before', () => {
     const policy = examplePolicy({ email: SHADOW });
-    const world = open(policy);
+    const world = openAccepted(policy);
     world.start('sms');
     world.answer('sms', rejected);
     world.runTo(15 * MINUTE);

@@ -145,6 +145,13 @@ export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, ren
   };
 };
 
+/** A world in which a notification was accepted under that policy, and nothing else came to pass. */
+export const openAccepted = (policy: Policy): World => {
+  const world = openWorld({ policy });
+  world.accept();
+  return world;
+};
+
 const raw = { httpStatus: 200, code: '30003', text: 'to +12025550101, copy to ada@example.com, see https://example.com/x' };
 export const accepted = (providerMessageId = 'SM0001'): SubmitResult => ({ kind: 'accepted', providerMessageId, raw });
 export const deferred = (retryAfterMs: number | null = null): SubmitResult => ({ kind: 'deferred', reason: 'rate_limited', retryAfterMs, raw });
