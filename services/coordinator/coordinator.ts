@@ -127,15 +127,21 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   const handOut = async (): Promise<void> => {
     pollsHere = await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)), room: () => gate.room() + settings.pollConcurrency * OWN_POLLS_AHEAD, perSecond: settings.pollsPerSecond });
   };
-  // Two clocks: a status is read without waiting for what is decided to be written down, and the other way round.
-  const decisions = coalesced(decide);
-  const polls = coalesced(handOut);
+  // Two clocks: in one process a status is read without waiting for what is decided to be written down, and the other way round.
+  const [decisions, polls] = [coalesced(decide), coalesced(handOut)];
+  // Under ticks of the queue they take turns: deadlines go first, and what is heard in the same instant comes after them, every time.
+  const inTurn = coalesced(async () => {
+    try {
+      await decide();
+    } finally {
+      await handOut();
+    }
+  });
+  const sideBySide = async (): Promise<void> => {
+    for (const one of await Promise.allSettled([decisions.run(), polls.run()])) if (one.status === 'rejected') throw one.reason;
+  };
   const sweep = async (): Promise<void> => {
-    const deciding = decisions.run();
-    // Under a tick of the queue deadlines go first; what was heard in the same instant comes after them, every time.
-    if (settings.onMoved === undefined) await deciding.catch(() => undefined);
-    const both = await Promise.allSettled([deciding, polls.run()]);
-    for (const one of both) if (one.status === 'rejected') throw one.reason;
+    await (settings.onMoved === undefined ? inTurn.run() : sideBySide());
     await beat();
     // Not awaited: no decision waits for an operator's list, nor for its queue.
     void deadLetters.attendIfDue();
@@ -192,7 +198,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
       await Promise.all([checkpoints?.close(), alerts?.close(), bounces?.close(), inbound.close(), erasures.close(), retention.close()]);
       await heartbeat.close();
       await Promise.all([deadLetters.close(), ...workers.map((worker) => worker.close())]);
-      await Promise.all([decisions.idle(), polls.idle()]);
+      await Promise.all([decisions.idle(), polls.idle(), inTurn.idle()]);
       await gate.idle();
     },
   };
