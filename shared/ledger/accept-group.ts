@@ -94,9 +94,9 @@ links AS (
 ${INSERT_ROWS}
 SELECT event_id FROM won`,
 });
-const ACCEPT = accepting('tocsin_accept_v7');
+const ACCEPT = accepting('tocsin_accept_v8');
 // Where some are started at once: those only as an append would start them, with nothing known that bars them, and with their provider as it was known.
-const ACCEPT_STARTED = accepting('tocsin_accept_started_v1', {
+const ACCEPT_STARTED = accepting('tocsin_accept_started_v2', {
   before: `barred AS MATERIALIZED (SELECT event_id FROM tocsin_barred_acceptances($1::jsonb->'starts') AS event_id),
 `,
   only: `

@@ -19,7 +19,10 @@ export const COLUMNS = {
     closed_at timestamptz, failures integer, probe_at timestamptz, probe_attempt text, probe_submission integer, probe_until timestamptz`,
 } as const;
 
-/** The inserts that append and accept have in common, for those events that `won`. */
+/**
+ * The inserts that append and accept have in common, for those events that `won`. A poll under way keeps its lease where the append
+ * leaves the next poll where it was: whatever else is decided meanwhile, nobody reads the same status beside it.
+ */
 export const INSERT_ROWS = `
 entries AS (
   INSERT INTO ledger_entry (event_id, version, kind, at, actor, request_id, policy_version, attempt_key, from_state, to_state, body, prev_hash, hash)
@@ -52,7 +55,8 @@ attempts AS (
   ON CONFLICT (attempt_key) DO UPDATE SET
     state = EXCLUDED.state, provider_message_id = EXCLUDED.provider_message_id, outcome = EXCLUDED.outcome, reason = EXCLUDED.reason,
     reason_by = EXCLUDED.reason_by, queued_at = EXCLUDED.queued_at, submitted_at = EXCLUDED.submitted_at, settled_at = EXCLUDED.settled_at,
-    next_poll_at = EXCLUDED.next_poll_at, poll_leased_until = NULL, provider_wait_at = EXCLUDED.provider_wait_at)`;
+    next_poll_at = EXCLUDED.next_poll_at, provider_wait_at = EXCLUDED.provider_wait_at,
+    poll_leased_until = CASE WHEN a.next_poll_at = EXCLUDED.next_poll_at THEN a.poll_leased_until END)`;
 
 // What the entry says is gone is gone with it, or neither is. The prints of a recipient stay: an erasure has to find what else there is.
 const DESTROY = `
@@ -127,14 +131,14 @@ won AS (
         WHERE p.event_id = s.event_id AND coalesce(ps.revision, 0) <> p.expected)
   RETURNING s.event_id),${more}${WRITES}`,
 });
-const APPEND = appending('tocsin_append_v6', '');
+const APPEND = appending('tocsin_append_v7', '');
 // Only where something is begun under a throttle: every other append pays nothing for it.
-const APPEND_COUNTED = appending('tocsin_append_counted_v1', COUNT);
+const APPEND_COUNTED = appending('tocsin_append_counted_v2', COUNT);
 
 // Of two appends that change one provider, one wins: its row is locked after those of the notifications (the count says so to the
 // planner), in the order of names, and compared then.
 const APPEND_WITH_PROVIDER: Statement = {
-  name: 'tocsin_append_with_provider_v4',
+  name: 'tocsin_append_with_provider_v5',
   fixedPlan: true,
   text: `${LOCKED},
 wanted AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb->'providers') AS p(${COLUMNS.providers})),

@@ -234,7 +234,7 @@ export const appendConformance = (name: string, open: () => Promise<Candidate>):
       expect(await ledger().nextDueAt(later)).toBeLessThanOrEqual(requeueAt);
     });
 
-    test('hands out a poll once until its lease ends, and again after the next append', async () => {
+    test('hands out a poll once until its lease ends, and again once an append sets the next one', async () => {
       const eventId = await acceptOne(START + 7_200_000);
       await submitted(eventId);
       const pollAt = (await loaded(eventId)).state.attempts[0]?.nextPollAt as number;
@@ -245,6 +245,11 @@ export const appendConformance = (name: string, open: () => Promise<Candidate>):
       expect(await lease(pollAt + 19_999)).toEqual([]);
       expect(await lease(pollAt + 20_000)).toEqual([sms(eventId)]);
       candidate.setNow(pollAt + 20_500);
+      // What comes of itself meanwhile, by mail, leaves the next poll where it was, and the poll under way to whoever makes it.
+      const mailed: Command = { kind: 'record_status', attempt: sms(eventId), source: 'mailbox', reading: { kind: 'observed', outcome: 'accepted', reason: null } };
+      expect(await ledger().append(await decided(eventId, mailed))).toBe(true);
+      expect((await loaded(eventId)).state.attempts[0]?.nextPollAt).toBe(pollAt);
+      expect(await lease(pollAt + 21_000)).toEqual([]);
       await ledger().append(await decided(eventId, { kind: 'record_status', attempt: sms(eventId), reading: { kind: 'read_failed', reason: 'read_failed', retryAfterMs: null } }));
       const next = (await loaded(eventId)).state.attempts[0]?.nextPollAt as number;
       expect(await lease(next)).toEqual([sms(eventId)]);

@@ -64,8 +64,9 @@ test('eight writers and a reader: every change is told once, none is missed, and
     gate.open();
   };
   const pages: Page[] = [];
+  // What is there already is read before anybody writes.
+  let { cursor } = await readUntil(engine, null, (all) => all.length === 1);
   const readAll = async (): Promise<void> => {
-    let { cursor } = await readUntil(engine, null, (all) => all.length === 1);
     for (let done = false; ;) {
       const page = await readPage(engine, cursor, 7);
       pages.push(page);

@@ -146,7 +146,8 @@ const merged = (known: ReadonlyMap<string, MemoryAttempt>, rows: readonly Record
   const after = new Map(known);
   for (const row of rows.map(attemptOf)) {
     const before = after.get(row.key);
-    after.set(row.key, before ? { ...before, state: row.state, providerMessageId: row.providerMessageId, settledAt: row.settledAt, nextPollAt: row.nextPollAt, leasedUntil: null, waitAt: row.waitAt } : row);
+    const leasedUntil = before && before.nextPollAt === row.nextPollAt ? before.leasedUntil : null;
+    after.set(row.key, before ? { ...before, state: row.state, providerMessageId: row.providerMessageId, settledAt: row.settledAt, nextPollAt: row.nextPollAt, leasedUntil, waitAt: row.waitAt } : row);
   }
   return after;
 };

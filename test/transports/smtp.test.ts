@@ -103,7 +103,7 @@ describe('submitting by SMTP', () => {
         socket.pause();
       });
     }, EHLO: '250 test' });
-    const client = smtpAt(picky.url, 1_000);
+    const client = smtpAt(picky.url, 10_000);
     expect(await client.submit(submission(undefined, `${MIME}${'x'.repeat(70)}\r\n`.repeat(150_000)))).toMatchObject({ kind: 'rejected', reason: 'content_refused' });
     picky.answerWith({});
     expect(await client.submit(submission())).toMatchObject({ kind: 'accepted' });
