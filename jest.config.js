@@ -9,6 +9,6 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.tocsin'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  testTimeout: 30_000,
+  testTimeout: 120_000,
   maxWorkers: 2,
 };

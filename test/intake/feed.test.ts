@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import type { RunningIntake } from '../../services/intake/intake.ts';
 import { ask, createRig, postJson } from './rig.ts';
 import type { Answer, Rig } from './rig.ts';
+import { PATIENCE_MS } from '../ledger/feed-support.ts';
 
 let rig: Rig;
 let intake: RunningIntake;
@@ -20,7 +21,7 @@ const feed = async (query: string, as = key): Promise<Feed> => {
 };
 /** Reads from the beginning until so many items have come; a transaction of another test may hold the feed back for a moment. */
 const feedOf = async (count: number, as = key): Promise<Feed> => {
-  const givesUpAt = performance.now() + 10_000;
+  const givesUpAt = performance.now() + PATIENCE_MS;
   for (;;) {
     const read = await feed('?limit=200', as);
     if (read.items.length >= count) return read;

@@ -28,7 +28,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tocsin-restore-'));
   second = await startEmbeddedPostgres({ dataDir: folder, log: () => undefined, extraOptions: ['fsync=off', 'full_page_writes=off'] });
   await migrate(second.url);
-}, 60_000);
+}, 240_000);
 afterEach(rollBackOpen);
 afterAll(async () => {
   await Promise.all([origin, restored].map((engine) => engine?.close()));
@@ -82,7 +82,7 @@ test('after dump and restore into another cluster, an old cursor goes on: nothin
   expect(new Set(keysOf(all)).size).toBe(all.length);
   const times = all.map((item) => item.changed_at);
   expect(times).toEqual([...times].sort());
-}, 60_000);
+}, 240_000);
 
 test('a cursor from after the dump goes on with what is new; one of the copy is refused where the origin lives on', async () => {
   await acceptOne(origin);

@@ -16,7 +16,7 @@ let engine: Engine & { close: () => Promise<void> };
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  engine = await createTestEngine({ url: database.url, poolSize: 20 });
+  engine = await createTestEngine({ url: database.url, poolSize: 40 });
   // The first append of a database opens its epoch, and whoever comes meanwhile waits for it.
   await acceptOne(engine);
 });
@@ -95,4 +95,4 @@ test('eight writers and a reader: every change is told once, none is missed, and
     const again = await readPage(engine, page.after, 50);
     expect(again.items.slice(0, page.items.length)).toEqual(page.items);
   }
-}, 60_000);
+}, 240_000);

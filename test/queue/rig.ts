@@ -34,7 +34,7 @@ export interface Rig {
 
 
 /** Tries again every 20 ms until the attempt passes. */
-const eventually = async <T>(attempt: () => Promise<T>, limitMs = 10_000): Promise<T> => {
+const eventually = async <T>(attempt: () => Promise<T>, limitMs = 60_000): Promise<T> => {
   const end = performance.now() + limitMs;
   for (;;) {
     try {

@@ -32,7 +32,7 @@ describe('the planted mistakes', () => {
 
   it('feed-by-position-below-xmin is caught by name on a real Postgres', async () => {
     expect(await tryMutant(mutantOf('feed-by-position-below-xmin'), 2, 1, databases)).toMatchObject({ kind: 'caught', invariant: 'the feed never skips' });
-  }, 90_000);
+  }, 240_000);
 
   it('are not to be asked for by a name that nobody knows', async () => {
     const said: string[] = [];

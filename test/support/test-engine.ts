@@ -37,7 +37,7 @@ export interface TestEngineSettings { url: string; now?: () => number; policies?
 /** An engine on a real database, with the shipped templates and, unless others are given, the shipped policies without their throttles. */
 export const createTestEngine = async (settings: TestEngineSettings): Promise<Engine & { close: () => Promise<void> }> => {
   const now = settings.now ?? (() => Date.now());
-  const db = openDatabase({ url: settings.url, poolSize: settings.poolSize ?? 4 });
+  const db = openDatabase({ url: settings.url, poolSize: settings.poolSize ?? 4, connectTimeoutMs: 20_000 });
   const templates = [...loadTemplates(shipped('templates')), ...settings.templates ?? []].map((template) => ({ name: template.name, version: template.version, definition: template }));
   await publishVersions(db, { policies: settings.policies ?? untiringPolicies(), templates, now: now() });
   const engine = createEngine({

@@ -18,7 +18,7 @@ const withDatabase = async <Value>(use: (db: Database) => Promise<Value>): Promi
 
 test.each(ROUNDS)('the product’s statements keep every promise in the round of %s', async (only) => {
   expect(await withDatabase((db) => runRounds({ db, from: 1, runs: 2, only }))).toEqual({ runs: 2, broken: null });
-}, 90_000);
+}, 240_000);
 
 test('what the database refuses, and an enqueue that is not there, are told by name', async () => {
   const told: string[] = [];
