@@ -105,7 +105,9 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
   const { engine, queue, relay } = settings;
   const transports = new Map(settings.transports.map((transport) => [transport.name, transport]));
   const gate = createGate(settings.pollConcurrency);
-  const poll = (attemptKey: string): Promise<void> => pollAttempt(engine, attemptKey, { transports, actor: settings.actor });
+  // Only the calls are counted: what is being written down takes nothing of the provider, and no status may wait for that to be read.
+  const polling = createGate(Infinity);
+  const poll = (attemptKey: string): Promise<void> => polling(() => pollAttempt(engine, attemptKey, { transports, actor: settings.actor, inTurn: gate }));
   const deadLetters = startDeadLetterDuty({ engine, queue });
   const leaseMs = settings.providerTimeoutMs * 2 + 5_000;
 
@@ -125,7 +127,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
     await releaseWaiting(engine, settings.actor);
   };
   const handOut = async (): Promise<void> => {
-    pollsHere = await handOutPolls({ engine, queue, leaseMs, pollHere: (attemptKey) => gate(() => poll(attemptKey)), room: () => gate.room() + settings.pollConcurrency * OWN_POLLS_AHEAD, perSecond: settings.pollsPerSecond });
+    pollsHere = await handOutPolls({ engine, queue, leaseMs, pollHere: poll, room: () => gate.room() + settings.pollConcurrency * OWN_POLLS_AHEAD, perSecond: settings.pollsPerSecond });
   };
   // Two clocks: in one process a status is read without waiting for what is decided to be written down, and the other way round.
   const [decisions, polls] = [coalesced(decide), coalesced(handOut)];
@@ -167,7 +169,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
     queue.startWorker('status-poll', {
       concurrency: settings.pollConcurrency, lockDurationMs: leaseMs,
       handler: async ({ payload }) => {
-        await gate(() => poll(String(payload['attemptKey'])));
+        await poll(String(payload['attemptKey']));
         return 'done';
       },
     }),
@@ -199,7 +201,7 @@ export const startCoordinator = (settings: CoordinatorSettings): Coordinator => 
       await heartbeat.close();
       await Promise.all([deadLetters.close(), ...workers.map((worker) => worker.close())]);
       await Promise.all([decisions.idle(), polls.idle(), inTurn.idle()]);
-      await gate.idle();
+      await polling.idle();
     },
   };
 };

@@ -47,14 +47,14 @@ const getExplanation = (engine: Engine): ForEvent => async (request, response) =
 };
 
 /** The API: everything in it wants an API key with its scope, and shows only what belongs to that key's tenant. */
-export const addNotificationRoutes = (router: Router, { engine, site, preconditionOrigins = [], linkHosts = [] }: { engine: Engine; site: Site; preconditionOrigins?: readonly string[]; linkHosts?: readonly string[] }): void => {
+export const addNotificationRoutes = (router: Router, { engine, site, preconditionOrigins = [], linkHosts = [], admit }: { engine: Engine; site: Site; admit: RequestHandler; preconditionOrigins?: readonly string[]; linkHosts?: readonly string[] }): void => {
   const key = requireApiKey(engine.db);
   const uncached: RequestHandler = (_request, response, next) => {
     response.set('Cache-Control', 'no-store');
     next();
   };
   const forEvent = (handler: ForEvent): RequestHandler => handler as unknown as RequestHandler;
-  addRoute(router, '/notifications', { get: [key('feed:read'), uncached, getFeed(engine)], post: [key('notifications:write'), jsonBody, postNotification(engine, { site, preconditionOrigins, linkHosts })] });
+  addRoute(router, '/notifications', { get: [key('feed:read'), uncached, getFeed(engine)], post: [admit, key('notifications:write'), jsonBody, postNotification(engine, { site, preconditionOrigins, linkHosts })] });
   addRoute(router, '/notifications/close', { post: [key('notifications:act'), jsonBody, closeByKey(engine)] });
   addRoute(router, '/notifications/:event_id', { get: [key('notifications:read'), uncached, forEvent(getOne(engine))] });
   addRoute(router, '/notifications/:event_id/history', { get: [key('notifications:read'), uncached, forEvent(getHistory(engine))] });

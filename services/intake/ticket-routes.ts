@@ -15,7 +15,7 @@ import { createTicketReader } from './ticket-fields.ts';
 import type { TicketDesk, TicketReceipt } from './tickets.ts';
 import { isKnownTicket, takeTicket } from './tickets.ts';
 
-export interface TicketRoutes extends TicketDesk { site: Site; demo: boolean; ticketsPerMinute: { address: number; player: number }; log: Logger }
+export interface TicketRoutes extends TicketDesk { site: Site; demo: boolean; ticketsPerMinute: { address: number; player: number }; log: Logger; admit: RequestHandler }
 
 const receiptBody = (site: Site, receipt: TicketReceipt): Record<string, unknown> => ({
   event_id: receipt.eventId, queue: receipt.queue, urgency: receipt.urgency, status: receipt.status, received_at: new Date(receipt.receivedAt).toISOString(),
@@ -61,7 +61,7 @@ const addressOf = (request: Request): string => request.ip ?? 'unknown';
 
 /** The support form and what it is sent to. */
 export const addTicketRoutes = (router: Router, settings: TicketRoutes): void => {
-  const { site, log } = settings;
+  const { site, log, admit } = settings;
   const readTicketFields = createTicketReader(settings.roster, settings.demo);
   const limits = createTicketLimits(settings.ticketsPerMinute);
 
@@ -86,5 +86,5 @@ export const addTicketRoutes = (router: Router, settings: TicketRoutes): void =>
   addRoute(router, '/', {
     get: [(request, response) => sendForm(response, formPage(site, { ...viewBase(settings), formToken: generateFormToken(), values: suggestedLocale(request), faults: [], notice: null }))],
   });
-  addRoute(router, '/tickets', { post: [limitAddress, jsonOrFormBody, post] });
+  addRoute(router, '/tickets', { post: [limitAddress, admit, jsonOrFormBody, post] });
 };

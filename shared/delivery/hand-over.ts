@@ -16,8 +16,12 @@ export interface HandOver {
   serve: (channel: Channel, perform: PerformHere) => () => void;
   /** Keys of attempts that are in hand; their outbox rows are left alone meanwhile. */
   inHand: () => string[];
-  /** Whether the row's attempt was performed here, so that nothing is left to enqueue; told once for each row. */
+  /** Whether the row's attempt is in hand at this moment. */
+  holds: (row: EnqueuedAttempt) => boolean;
+  /** Whether the row's attempt was performed here, so that nothing is left to enqueue. */
   wasPerformed: (row: EnqueuedAttempt) => boolean;
+  /** Says that these rows are gone. */
+  forget: (rows: readonly EnqueuedAttempt[]) => void;
   /** For what is started together with its decision, and so was never enqueued. */
   hands: Hands;
 }
@@ -62,7 +66,9 @@ export const createHandOver = (onGivenUp: () => void = () => undefined): HandOve
       return () => { if (workers.get(channel) === perform) workers.delete(channel); };
     },
     inHand: () => [...held.values()],
-    wasPerformed: (row) => performed.delete(rowId(row)),
+    holds: (row) => held.has(rowId(row)),
+    wasPerformed: (row) => performed.has(rowId(row)),
+    forget: (rows) => { for (const row of rows) performed.delete(rowId(row)); },
     hands: createHands(),
   };
 };

@@ -17,6 +17,8 @@ export interface PollSettings {
   /** By provider name. */
   transports: ReadonlyMap<string, Transport>;
   actor: string;
+  /** Lets a call wait for its turn; without it none waits. */
+  inTurn?: <Value>(call: () => Promise<Value>) => Promise<Value>;
 }
 
 /** Clocks of two processes differ a little; a poll that the one found due must not be turned away by the other. */
@@ -75,9 +77,14 @@ export const pollAttempt = async (engine: Engine, key: AttemptKey, settings: Pol
   if (!loaded || !isDue(attempt, engine.now())) return;
   const transport = settings.transports.get(attempt.provider);
   if (!transport) return;
-  const calledAt = engine.monotonic();
-  const lagMs = engine.now() - attempt.nextPollAt;
-  const reading = await ask(engine, loaded, attempt, transport);
+  let calledAt = 0;
+  let lagMs = 0;
+  const call = (): Promise<Reading | null> => {
+    calledAt = engine.monotonic();
+    lagMs = engine.now() - attempt.nextPollAt;
+    return ask(engine, loaded, attempt, transport);
+  };
+  const reading = await (settings.inTurn ? settings.inTurn(call) : call());
   if (!reading) return;
   measure(engine, reading.command, { provider: attempt.provider, calledAt, lagMs });
   await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {

@@ -34,8 +34,11 @@ export interface RelaySettings {
   log: Logger;
   metrics?: Metrics;
   /** What this process performs by itself: that is not enqueued. */
-  handOver?: Pick<HandOver, 'inHand' | 'wasPerformed'>;
+  handOver?: Pick<HandOver, 'inHand' | 'holds' | 'wasPerformed' | 'forget'>;
 }
+
+/** Of the rows that were taken one is in hand: it was taken up after it had been said which ones are. */
+class TakenUpMeanwhile extends Error {}
 
 /**
  * Moves outbox rows into the channel queues: enqueued first, removed after, so that a crash in between enqueues twice at
@@ -49,6 +52,7 @@ export const createRelay = (settings: RelaySettings): Relay => {
 
   const enqueue = async (taken: OutboxRow[]): Promise<void> => {
     const now = settings.now();
+    if (handOver && taken.some(handOver.holds)) throw new TakenUpMeanwhile();
     const rows = handOver ? taken.filter((row) => !handOver.wasPerformed(row)) : taken;
     await Promise.all(CHANNELS.map((channel) =>
       settings.queue.addJobs(channel, rows.filter((row) => row.channel === channel).map((row) => jobOf(row, now)))));
@@ -59,10 +63,23 @@ export const createRelay = (settings: RelaySettings): Relay => {
     }
     faultPoint('outbox-enqueued');
   };
+  /** Whether there may be more. */
+  const move = async (): Promise<boolean> => {
+    let taken: OutboxRow[] = [];
+    try {
+      const moved = await settings.ledger.moveOutbox(BATCH, (rows) => { taken = rows; return enqueue(rows); }, handOver?.inHand());
+      // Not before they are gone: what is given back was still performed.
+      handOver?.forget(taken);
+      return moved === BATCH;
+    } catch (error) {
+      if (error instanceof TakenUpMeanwhile) return true;
+      throw error;
+    }
+  };
   const pass = async (): Promise<void> => {
     do {
       again = false;
-      while (!closed && (await settings.ledger.moveOutbox(BATCH, enqueue, handOver?.inHand())) === BATCH);
+      while (!closed && await move());
     } while (again && !closed);
   };
   const drain = (): Promise<void> => {
