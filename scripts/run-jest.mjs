@@ -6,7 +6,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
-const WHOLE_DEPLOYMENTS = ['test/chaos/chaos.test.ts', 'test/process/crash-audit.test.ts', 'test/process/fleet-audit.test.ts', 'test/process/embedded-postgres.test.ts', 'test/races/', 'test/simulation/many-workflows.test.ts', 'test/faults/lost-lock.test.ts'];
+const WHOLE_DEPLOYMENTS = ['test/chaos/chaos.test.ts', 'test/process/fleet-audit.test.ts', 'test/process/embedded-postgres.test.ts', 'test/races/', 'test/simulation/many-workflows.test.ts', 'test/faults/lost-lock.test.ts'];
+// These wait for processes that start and for deadlines, and are not judged by time: two at once.
+const IN_PAIRS = ['test/process/crash-audit-'];
 const PASSED_ON = /^--(ci|json|verbose|silent|forceExit|logHeapUsage|outputFile=.*)$/;
 // More than these, and it is not the load of the machine that fails them.
 const MOST_AGAIN = 4;
@@ -41,12 +43,14 @@ const inGoes = (given) => {
   };
   try {
     // Of a list of patterns Jest takes all that follow, up to the next option.
-    const beside = go('side-by-side', '--testPathIgnorePatterns', '/node_modules/', ...WHOLE_DEPLOYMENTS);
+    const most = go('side-by-side', '--testPathIgnorePatterns', '/node_modules/', ...WHOLE_DEPLOYMENTS, ...IN_PAIRS);
+    const pairs = go('in-pairs', '--maxWorkers=2', ...IN_PAIRS);
     const alone = go('one-by-one', '--runInBand', ...WHOLE_DEPLOYMENTS);
-    const failed = failedOf(beside).map(({ name }) => name);
+    const beside = [...most.testResults, ...pairs.testResults];
+    const failed = failedOf({ testResults: beside }).map(({ name }) => name);
     const again = failed.length > 0 && failed.length <= MOST_AGAIN ? go('again', '--runInBand', '--runTestsByPath', ...failed).testResults : [];
     const settled = new Set(again.map(({ name }) => name));
-    const sum = summed([...beside.testResults.filter(({ name }) => !settled.has(name)), ...alone.testResults, ...again]);
+    const sum = summed([...beside.filter(({ name }) => !settled.has(name)), ...alone.testResults, ...again]);
     if (outputFile !== undefined) writeFileSync(outputFile, JSON.stringify(sum));
     for (const { name, status } of again) process.stdout.write(`\nFailed beside another file, ${status} alone: ${relative(process.cwd(), name)}`);
     process.stdout.write(`\nAll goes: ${sum.numPassedTests} tests passed, ${sum.numFailedTests} failed, ${sum.numPendingTests + sum.numTodoTests} skipped; ${sum.numRuntimeErrorTestSuites} files could not be run\n`);
