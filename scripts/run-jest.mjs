@@ -1,6 +1,6 @@
 // Jest on native ES modules; arguments go through. Without any that choose tests, it runs in goes: first what two workers may do side by side,
-// then, one by one, what starts whole deployments of its own and would be judged by the other's load. A few files that failed beside another are
-// judged once more, alone, and named in the output: what then passes had judged the machine.
+// then the crash audits in a pair, then, one by one, what else starts whole deployments of its own and would be judged by the other's load. A few
+// files that failed beside another are judged once more, alone, and named in the output: what then passes had judged the machine.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -4,6 +4,7 @@ import type { AttemptKey } from '../../shared/domain/words.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { createGate } from '../../shared/delivery/gate.ts';
+import type { InTurn } from '../../shared/delivery/gate.ts';
 import { createPlaces } from './places.ts';
 import type { PlaceAhead } from './places.ts';
 import type { HandOver } from '../../shared/delivery/hand-over.ts';
@@ -54,7 +55,7 @@ export const startDelivery = (settings: DeliverySettings): RunningWorker => {
     },
   });
   // Only the calls are counted: what is being written down takes nothing of the provider.
-  const inTurn = (place: PlaceAhead) => <Value>(call: () => Promise<Value>): Promise<Value> => gate(() => place.call(call));
+  const inTurn = (place: PlaceAhead): InTurn => (call) => gate(() => place.call(call));
   let closing = false;
   const leave = takesOver?.serve(channel, async ({ attemptKey }) => {
     const place = await places.await();

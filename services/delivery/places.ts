@@ -1,9 +1,11 @@
+import type { InTurn } from '../../shared/delivery/gate.ts';
+
 /** What is started waits for its call no longer than this: its fence is two seconds, and if the process dies meanwhile nobody can tell what was sent. */
 const AHEAD_MS = 250;
 
 export interface PlaceAhead {
   /** Makes the call once it is its turn, and notes how soon the next one will have it. */
-  call: <Value>(run: () => Promise<Value>) => Promise<Value>;
+  call: InTurn;
   leave: () => void;
 }
 

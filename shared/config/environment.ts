@@ -77,6 +77,8 @@ export type VariableName = keyof typeof VARIABLES;
 export type Environment = Record<string, string | undefined>;
 type Values<Name extends VariableName> = { [Key in Name]: z.output<(typeof VARIABLES)[Key]> };
 
+const SEE = ' (see .env.example)';
+
 /** Variables that are missing or malformed, each with what it must be; never with its value. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
@@ -92,10 +94,8 @@ export const readVariables = <Name extends VariableName>(env: Environment, names
     const name = issue.path.join('.');
     return given[name] === undefined ? `${name} is not set` : `${name} ${issue.message}`;
   });
-  throw new ConfigurationError(`${lines.join('; ')} (see .env.example)`);
+  throw new ConfigurationError(`${lines.join('; ')}${SEE}`);
 };
-
-const SEE = ' (see .env.example)';
 
 /** Reads several groups of settings, and names what is at fault in all of them: a service that names one at each start is started five times. @throws ConfigurationError. */
 export const readTogether = <Groups extends Record<string, () => unknown>>(groups: Groups): { [Name in keyof Groups]: ReturnType<Groups[Name]> } => {

@@ -4,6 +4,7 @@ import type { NextAction } from '../domain/next-action.ts';
 import { channelStates, lastReadAt, NEXT_ACTIONS, nextAction } from '../domain/next-action.ts';
 import type { Policy } from '../domain/policy.ts';
 import { publicStatus } from '../domain/status.ts';
+import { EVENT_ID } from '../domain/words.ts';
 import type { Suspect } from '../ledger/at-risk.ts';
 import { loadSuspects } from '../ledger/at-risk.ts';
 import { fingerprint } from '../security/fingerprint.ts';
@@ -37,8 +38,9 @@ const rowOf = (suspect: Suspect, now: number) => ({ kind, since, attempt }: Risk
 
 /** The event id that a search is, or begins with; people and chat programs change the case of ids, which have but one. */
 export const eventIdIn = (search: RiskSearch): string | null => {
-  const ulid = /^evt_([0-9A-HJKMNP-TV-Z]{26})(?=$|\.)/i.exec(search)?.[1];
-  return ulid === undefined ? null : `evt_${ulid.toUpperCase()}`;
+  const [head = ''] = search.split('.');
+  const eventId = head.toUpperCase().replace(/^EVT_/, 'evt_');
+  return EVENT_ID.test(eventId) ? eventId : null;
 };
 
 const fits = (engine: Pick<Engine, 'ring'>, search: RiskSearch | null) => {

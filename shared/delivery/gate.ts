@@ -1,5 +1,9 @@
-export interface Gate {
-  <Value>(run: () => Promise<Value>): Promise<Value>;
+/** Lets a call wait for its turn, and passes on what it comes to. */
+export type InTurn = <Value>(call: () => Promise<Value>) => Promise<Value>;
+/** For calls that wait for none. */
+export const atOnce: InTurn = (call) => call();
+
+export interface Gate extends InTurn {
   /** How many more could run at once. */
   room: () => number;
   /** Resolves once nothing runs or waits. */

@@ -14,6 +14,8 @@ import type { SubmitRequest, Transport } from '../transports/transport.ts';
 import { openArtifact } from './artifacts.ts';
 import { decideAndAppend } from './decide-and-append.ts';
 import type { Engine } from './engine.ts';
+import { atOnce } from './gate.ts';
+import type { InTurn } from './gate.ts';
 import type { Started } from './hands.ts';
 import { sealRaw } from './observe.ts';
 import { renderFor } from './payload.ts';
@@ -27,7 +29,7 @@ export interface PerformSettings {
   submitStartWithinMs: number;
   actor: string;
   /** Lets a call wait for its turn; without it none waits. */
-  inTurn?: <Value>(call: () => Promise<Value>) => Promise<Value>;
+  inTurn?: InTurn;
 }
 
 /** What a worker's job came to: done, or to be run again at an instant. */
@@ -145,8 +147,8 @@ export const performStarted = async (engine: Engine, key: AttemptKey, started: S
   const eventId = parseAttemptKey(key)?.eventId ?? '';
   faultPoint('submission-started');
   const calledAt = engine.monotonic();
-  const call = (): Promise<SubmitResult> => submit(engine, key, started, settings);
-  const result = await (settings.inTurn ? settings.inTurn(call) : call());
+  const { inTurn = atOnce } = settings;
+  const result = await inTurn(() => submit(engine, key, started, settings));
   measure(engine, { result, calledAt, started }, settings.transport);
   faultPoint('answer-received');
   const recorded = await untilDatabaseIsBack(engine, () => decideAndAppend(engine, eventId, {

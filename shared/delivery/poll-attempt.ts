@@ -9,6 +9,8 @@ import { EVENTS } from '../telemetry/events.ts';
 import type { Transport } from '../transports/transport.ts';
 import { decideAndAppend } from './decide-and-append.ts';
 import type { Engine } from './engine.ts';
+import { atOnce } from './gate.ts';
+import type { InTurn } from './gate.ts';
 import { sealRaw } from './observe.ts';
 import { addressOf } from './payload.ts';
 import { untilDatabaseIsBack } from './until-database-is-back.ts';
@@ -18,7 +20,7 @@ export interface PollSettings {
   transports: ReadonlyMap<string, Transport>;
   actor: string;
   /** Lets a call wait for its turn; without it none waits. */
-  inTurn?: <Value>(call: () => Promise<Value>) => Promise<Value>;
+  inTurn?: InTurn;
 }
 
 /** Clocks of two processes differ a little; a poll that the one found due must not be turned away by the other. */
@@ -77,14 +79,11 @@ export const pollAttempt = async (engine: Engine, key: AttemptKey, settings: Pol
   if (!loaded || !isDue(attempt, engine.now())) return;
   const transport = settings.transports.get(attempt.provider);
   if (!transport) return;
-  let calledAt = 0;
-  let lagMs = 0;
-  const call = (): Promise<Reading | null> => {
-    calledAt = engine.monotonic();
-    lagMs = engine.now() - attempt.nextPollAt;
-    return ask(engine, loaded, attempt, transport);
-  };
-  const reading = await (settings.inTurn ? settings.inTurn(call) : call());
+  const { inTurn = atOnce } = settings;
+  const { reading, calledAt, lagMs } = await inTurn(async () => {
+    const began = { calledAt: engine.monotonic(), lagMs: engine.now() - attempt.nextPollAt };
+    return { ...began, reading: await ask(engine, loaded, attempt, transport) };
+  });
   if (!reading) return;
   measure(engine, reading.command, { provider: attempt.provider, calledAt, lagMs });
   await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {

@@ -190,13 +190,19 @@ test('whatever happens, what is found was laid for that instant, or is overdue',
 }, 60_000);
 
 describe('a notification all of whose channels failed for good', () => {
-  it('is at risk until its expiry although it is settled, for an operator can still retry it or reach the recipient otherwise', () => {
+  /** A minute before its expiry, with the same answer on both channels. */
+  const answeredTwice = (answer: typeof rejected | typeof suppressed) => {
     const world = open();
     for (const channel of ['sms', 'email'] as const) {
       world.start(channel);
-      world.answer(channel, rejected);
+      world.answer(channel, answer);
     }
     world.jumpTo(14 * MINUTE);
+    return world;
+  };
+
+  it('is at risk until its expiry although it is settled, for an operator can still retry it or reach the recipient otherwise', () => {
+    const world = answeredTwice(rejected);
     expect([world.state.settledAt !== null, found(world)]).toEqual([true, ['at_risk']]);
     expect(nextAction(world.state, 'at_risk', world.now)).toBe('reach_otherwise');
     expect([endedAs(world.state, world.now), endedAs(world.state, world.state.expiresAt)]).toEqual(['under_way', 'expired']);
@@ -205,12 +211,7 @@ describe('a notification all of whose channels failed for good', () => {
   });
 
   it('is none where the recipient wants nothing on them', () => {
-    const world = open();
-    for (const channel of ['sms', 'email'] as const) {
-      world.start(channel);
-      world.answer(channel, suppressed);
-    }
-    world.jumpTo(14 * MINUTE);
+    const world = answeredTwice(suppressed);
     expect(found(world)).toEqual([]);
   });
 });

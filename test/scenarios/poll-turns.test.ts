@@ -6,6 +6,7 @@ import type { Engine } from '../../shared/delivery/engine.ts';
 import { performAttempt } from '../../shared/delivery/perform-attempt.ts';
 import { createRelay } from '../../shared/delivery/relay.ts';
 import { openTransport } from '../../shared/transports/open-transports.ts';
+import { within } from '../audit/waiting.ts';
 import { makeRig } from '../queue/rig.ts';
 import type { Rig } from '../queue/rig.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -18,13 +19,10 @@ let rig: Rig;
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let base: Awaited<ReturnType<typeof createTestEngine>>;
 let provider: Awaited<ReturnType<typeof startHttpServer>>;
-/** Resolve once so many statuses were read; see `reads`. */
-const readers: [count: number, read: () => void][] = [];
+const ENDINGS = ['01', '04', '05'];
 let reads = 0;
-const untilRead = (count: number): Promise<void> => new Promise((resolve) => {
-  readers.push([count, resolve]);
-  if (reads >= count) resolve();
-});
+let tellAllRead: () => void = () => undefined;
+const allRead = new Promise<void>((resolve) => { tellAllRead = resolve; });
 
 beforeAll(async () => {
   rig = await makeRig('postgres');
@@ -36,7 +34,7 @@ beforeAll(async () => {
     response.writeHead(201, { 'Content-Type': 'application/json' }).end(JSON.stringify({ sid: read ?? `SM${sent += 1}`, status: read === undefined ? 'queued' : 'delivered' }));
     if (read === undefined) return;
     reads += 1;
-    for (const [count, resolve] of readers) if (reads >= count) resolve();
+    if (reads === ENDINGS.length) tellAllRead();
   });
 });
 afterAll(async () => {
@@ -48,7 +46,7 @@ afterAll(async () => {
 
 test('a status read waits for the calls of others and not for what they brought to be written down', async () => {
   const transport = openTransport('sms', { sms: { name: 'twilio', baseUrl: provider.url, accountSid: 'AC1', authToken: 't' }, email: { name: 'smtp', url: 'smtp://127.0.0.1:1' }, timeoutMs: 5_000, now: base.now });
-  for (const ending of ['01', '04', '05']) {
+  for (const ending of ENDINGS) {
     const outcome = await acceptNotification(base, urgentRequest(ending));
     if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
     await performAttempt(base, `${outcome.eventId}.sms.1`, { transport, submitStartWithinMs: 2_000, actor: 'test' });
@@ -63,11 +61,9 @@ test('a status read waits for the calls of others and not for what they brought 
   at += FIRST_POLL_MS;
   await coordinator.sweep();
   // One call at a time, and nothing is written before all three were made.
-  let limit: NodeJS.Timeout | undefined;
-  const allRead = await Promise.race([untilRead(3).then(() => true), new Promise<boolean>((resolve) => { limit = setTimeout(resolve, 20_000, false); })]);
-  clearTimeout(limit);
+  const wereRead = await within(20_000, allRead.then(() => true));
   letWrite();
-  expect(allRead).toBe(true);
+  expect(wereRead).toBe(true);
   // Closing waits for what was read to be written down.
   await coordinator.close();
   const { rows } = await base.db.pool.query('SELECT state FROM attempt');
