@@ -9,9 +9,10 @@ import { decide } from '../shared/domain/decide.ts';
 import type { Command } from '../shared/domain/decide.ts';
 import { attemptKeyOf } from '../shared/domain/words.ts';
 import type { EventId } from '../shared/domain/words.ts';
-import { appendGroup, gather } from '../shared/ledger/append-group.ts';
+import { KINDS, appendGroup, rowsOf } from '../shared/ledger/append-group.ts';
 import { openDatabase } from '../shared/ledger/database.ts';
 import { migrate } from '../shared/ledger/migrate.ts';
+import { rowArrays } from '../shared/ledger/row-arrays.ts';
 import { toAppend } from '../shared/ledger/rows.ts';
 import type { Append } from '../shared/ledger/rows.ts';
 import { publishVersions } from '../shared/ledger/versions.ts';
@@ -36,16 +37,22 @@ CREATE TABLE floor_attempt (LIKE attempt INCLUDING INDEXES);
 CREATE TABLE floor_observation (LIKE observation_raw INCLUDING INDEXES);
 CREATE SEQUENCE floor_observation_id;`;
 
+const ROWS = rowArrays(1, { entries: KINDS.entries, state: KINDS.state, changed: KINDS.changed, observations: KINDS.observations });
 const FLOOR = `
 WITH e AS (
   INSERT INTO floor_entry SELECT r.event_id, r.version, nextval('floor_position'), pg_current_xact_id(), r.kind, r.at, r.actor, r.request_id, r.policy_version, r.attempt_key, r.from_state, r.to_state, r.body, r.prev_hash, r.hash, 1
-    FROM jsonb_populate_recordset(NULL::floor_entry, $1::jsonb->'entries') r),
-s AS (INSERT INTO floor_state SELECT (jsonb_populate_recordset(NULL::floor_state, $1::jsonb->'state')).*),
-a AS (INSERT INTO floor_attempt SELECT (jsonb_populate_recordset(NULL::floor_attempt, $1::jsonb->'attempts')).*),
+    FROM ${ROWS.from('entries')} r),
+s AS (
+  INSERT INTO floor_state (event_id, version, head_hash, state, status, decide_at, updated_at, risk_at)
+  SELECT r.event_id, r.version, r.head_hash, r.state, r.status, r.decide_at, r.updated_at, r.risk_at FROM ${ROWS.from('state')} r),
+a AS (
+  INSERT INTO floor_attempt (attempt_key, event_id, step, origin, channel, sequence, state, provider, provider_message_id, policy_version, template, template_version, outcome, reason, reason_by,
+    decision_deadline_at, planned_at, queued_at, submitted_at, settled_at, next_poll_at, provider_wait_at)
+  SELECT r.attempt_key, r.event_id, 0, 'policy', 'sms', 1, r.state, 'twilio', r.provider_message_id, 1, 'game-support-urgent-sms', 1, r.outcome, r.reason, r.reason_by,
+    r.queued_at, r.queued_at, r.queued_at, r.submitted_at, r.settled_at, r.next_poll_at, r.provider_wait_at FROM ${ROWS.from('changed')} r),
 o AS (
-  INSERT INTO floor_observation SELECT nextval('floor_observation_id'), r.event_id, r.version, r.at, r.key_id, r.box
-    FROM jsonb_populate_recordset(NULL::floor_observation, $1::jsonb->'observations') r)
-SELECT 1`;
+  INSERT INTO floor_observation SELECT nextval('floor_observation_id'), r.event_id, r.version, r.at, r.key_id, r.box FROM ${ROWS.from('observations')} r)
+SELECT ${ROWS.column('state', 'expected')}`;
 
 const openEngine = async (url: string, policyDir: string): Promise<Engine> => {
   const db = openDatabase({ url, poolSize: 4, connectTimeoutMs: 30_000 });
@@ -88,7 +95,7 @@ const inTurns = async (engine: Engine, appends: readonly Append[], times: { prod
     times.product.push(performance.now() - startedAt);
     if (won.size !== group.length) throw new Error('an append was lost');
     const floorAt = performance.now();
-    await engine.db.query({ name: 'bench_floor', text: FLOOR, fixedPlan: true }, [JSON.stringify(gather(group))]);
+    await engine.db.query({ name: 'bench_floor', text: FLOOR, fixedPlan: true }, ROWS.values(rowsOf(group)));
     times.floor.push(performance.now() - floorAt);
   }
 };

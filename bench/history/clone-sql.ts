@@ -26,7 +26,7 @@ const expressionOf = (table: string, { name, type }: { name: string; type: strin
   const own = OWN[`${table}.${name}`];
   if (own !== undefined) return own;
   if (type === 'text') return RENAMED(`t.${name}`);
-  return type === 'jsonb' ? `(${RENAMED(`t.${name}::text`)})::jsonb` : `t.${name}`;
+  return type === 'json' || type === 'jsonb' ? `(${RENAMED(`t.${name}::text`)})::${type}` : `t.${name}`;
 };
 
 /** Copies the rows that a table has of the models, once for each row of `copy`. */
@@ -66,7 +66,7 @@ export const prepareCopies = async (client: pg.Client, models: readonly Model[],
   for (const table of [...TABLES, 'ledger_entry']) {
     await client.query(`CREATE TEMP TABLE life_${table} AS SELECT t.* FROM ${table} t JOIN life USING (event_id)`);
     // As text, once and not for every copy.
-    for (const { name, type } of await columnsOf(client, table)) if (type === 'jsonb') await client.query(`ALTER TABLE life_${table} ALTER ${name} TYPE text`);
+    for (const { name, type } of await columnsOf(client, table)) if (type === 'json' || type === 'jsonb') await client.query(`ALTER TABLE life_${table} ALTER ${name} TYPE text`);
     await client.query(`ANALYZE life_${table}`);
   }
   const statements: string[] = [];

@@ -3,12 +3,13 @@ import type { Database, Statement } from './database.ts';
 import { isDatabaseAway } from './database.ts';
 import type { PayloadPart } from '../domain/words.ts';
 import type { Append, SealedBox } from './rows.ts';
-import { COLUMNS, INSERT_ROWS, gather, idsOf } from './append-group.ts';
+import { COLUMNS, DEAD, OUTDATED, commonRows, insertPayloads, insertRows, rareRows } from './append-group.ts';
 import { suppressedOf } from './load.ts';
 import type { ThrottleAt } from './throttles.ts';
 import { throttledOf, throttleRows } from './throttles.ts';
 import { PACE_MS, groupCalls } from './group-commit.ts';
 import { toHexBytes, toTimestamp } from './instants.ts';
+import { rowArrays } from './row-arrays.ts';
 
 /** The immutable row of an intent, and what is sealed beside it. */
 export interface NewNotification {
@@ -57,31 +58,17 @@ export type Accepted = { kind: 'accepted' } | { kind: 'exists'; eventId: string;
 const NEW = `event_id text, tenant text, idempotency_key text, request_fingerprint bytea, purpose text, policy_version integer, template_versions jsonb,
   region text, locale text, urgency text, classification text, requested_at timestamptz, expires_at timestamptz, retention_until timestamptz,
   recipient_commitment text, consent_references jsonb, artifact_references jsonb, request_id text, intent text, intent_hash bytea,
-  sms_print bytea, email_print bytea, presumed text[], throttles jsonb`;
+  sms_print bytea, email_print bytea, presumed text, throttles jsonb`;
+
+const ROWS = rowArrays(2, {
+  notifications: NEW, state: COLUMNS.state, recipients: 'event_id text, reference_print bytea, sms_print bytea, email_print bytea, key_id text, box bytea, erased_at timestamptz',
+  payloads: COLUMNS.payloads, entries: COLUMNS.entries, planned: COLUMNS.planned, outbox: COLUMNS.outbox,
+});
 
 const PRINTS = { tenant: 'n.tenant', purpose: 'n.purpose', sms: 'n.sms_print', email: 'n.email_print', throttles: 'n.throttles' };
 
-const accepting = (name: string, { before = '', only = '' }: { before?: string; only?: string } = {}): Statement => ({
-  name,
-  fixedPlan: true,
-  text: `
-WITH ${before}won AS (
-  INSERT INTO notification (event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,
-    classification, requested_at, expires_at, retention_until, recipient_commitment, consent_references, artifact_references, request_id, intent, intent_hash)
-  SELECT event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,
-    classification, requested_at, expires_at, retention_until, recipient_commitment, consent_references, artifact_references, request_id, intent, intent_hash
-    FROM jsonb_to_recordset($1::jsonb->'notifications') AS n(${NEW})
-   WHERE ${suppressedOf(PRINTS)} <@ n.presumed AND (n.throttles IS NULL OR ${throttledOf(PRINTS)} <@ n.presumed)${only} ORDER BY tenant, idempotency_key
-  ON CONFLICT (tenant, idempotency_key) DO NOTHING
-  RETURNING event_id),
-states AS (
-  INSERT INTO notification_state (event_id, version, head_hash, state, status, decide_at, updated_at, risk_at)
-  SELECT i.event_id, i.version, i.head_hash, i.state, i.status, i.decide_at, i.updated_at, i.risk_at
-    FROM jsonb_to_recordset($1::jsonb->'state') AS i(${COLUMNS.state}) JOIN won USING (event_id)),
-recipients AS (
-  INSERT INTO recipient (event_id, reference_print, sms_print, email_print, key_id, box, erased_at)
-  SELECT r.event_id, r.reference_print, r.sms_print, r.email_print, r.key_id, r.box, r.erased_at
-    FROM jsonb_to_recordset($1::jsonb->'recipients') AS r(event_id text, reference_print bytea, sms_print bytea, email_print bytea, key_id text, box bytea, erased_at timestamptz) JOIN won USING (event_id)),
+/** What hardly any acceptance writes. */
+const RARE = `
 tickets AS (
   INSERT INTO ticket (event_id, category, region, locale, queue, urgency, received_at, retention_until, receipt_token_hash, key_id, box)
   SELECT t.event_id, t.category, t.region, t.locale, t.queue, t.urgency, t.received_at, t.retention_until, t.receipt_token_hash, t.key_id, t.box
@@ -91,20 +78,42 @@ links AS (
   INSERT INTO report_link (token_hash, event_id, artifact_id, channel, expires_at)
   SELECT l.token_hash, l.event_id, l.artifact_id, l.channel, l.expires_at
     FROM jsonb_to_recordset($1::jsonb->'links') AS l(token_hash bytea, event_id text, artifact_id text, channel text, expires_at timestamptz) JOIN won USING (event_id)),
-${INSERT_ROWS}
+${DEAD},`;
+
+const accepting = (name: string, { before = '', only = '', rare = '' }: { before?: string; only?: string; rare?: string }): Statement => ({
+  name,
+  fixedPlan: true,
+  text: `
+WITH ${before}won AS (
+  INSERT INTO notification (event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,
+    classification, requested_at, expires_at, retention_until, recipient_commitment, consent_references, artifact_references, request_id, intent, intent_hash)
+  SELECT event_id, tenant, idempotency_key, request_fingerprint, purpose, policy_version, template_versions, region, locale, urgency,
+    classification, requested_at, expires_at, retention_until, recipient_commitment, consent_references, artifact_references, request_id, intent, intent_hash
+    FROM ${ROWS.from('notifications')} n
+   WHERE ${suppressedOf(PRINTS)} <@ n.presumed::text[] AND (n.throttles IS NULL OR ${throttledOf(PRINTS)} <@ n.presumed::text[])${only} ORDER BY tenant, idempotency_key
+  ON CONFLICT (tenant, idempotency_key) DO NOTHING
+  RETURNING event_id),
+states AS (
+  INSERT INTO notification_state (event_id, version, head_hash, state, status, decide_at, updated_at, risk_at)
+  SELECT i.event_id, i.version, i.head_hash, i.state, i.status, i.decide_at, i.updated_at, i.risk_at FROM ${ROWS.from('state')} i JOIN won USING (event_id)),
+recipients AS (
+  INSERT INTO recipient (event_id, reference_print, sms_print, email_print, key_id, box, erased_at)
+  SELECT r.event_id, r.reference_print, r.sms_print, r.email_print, r.key_id, r.box, r.erased_at FROM ${ROWS.from('recipients')} r JOIN won USING (event_id)),
+${rare}${insertPayloads(ROWS)},${insertRows(ROWS)}
 SELECT event_id FROM won`,
 });
-const ACCEPT = accepting('tocsin_accept_v8');
 // Where some are started at once: those only as an append would start them, with nothing known that bars them, and with their provider as it was known.
-const ACCEPT_STARTED = accepting('tocsin_accept_started_v2', {
-  before: `barred AS MATERIALIZED (SELECT event_id FROM tocsin_barred_acceptances($1::jsonb->'starts') AS event_id),
+const STARTED = {
+  before: `barred AS MATERIALIZED (SELECT event_id FROM tocsin_barred_acceptances($1::jsonb->'starts') AS event_id),${OUTDATED},
 `,
   only: `
      AND NOT EXISTS (SELECT FROM barred b WHERE b.event_id = n.event_id)
-     AND NOT EXISTS (
-       SELECT FROM jsonb_to_recordset($1::jsonb->'providers') AS p(${COLUMNS.providers}) LEFT JOIN provider_state ps ON ps.provider = p.provider
-        WHERE p.event_id = n.event_id AND coalesce(ps.revision, 0) <> p.expected)`,
-});
+     AND NOT EXISTS (SELECT FROM outdated o WHERE o.event_id = n.event_id)`,
+};
+// What hardly any acceptance writes costs the others nothing: not even to be looked for.
+const ACCEPT_STARTED = accepting('tocsin_accept_started_v3', STARTED);
+const ACCEPT_ALL_STARTED = accepting('tocsin_accept_all_started_v1', { ...STARTED, rare: RARE });
+const ACCEPT_ALL = accepting('tocsin_accept_all_v1', { rare: RARE });
 
 const EXISTING: Statement = {
   name: 'tocsin_find_by_key_v1',
@@ -118,20 +127,22 @@ const SUPPRESSED: Statement = {
            FROM unnest($1::text[], $2::bytea[], $3::bytea[], $4::text[], $5::jsonb[]) WITH ORDINALITY AS n(tenant, sms_print, email_print, purpose, throttles, at) ORDER BY n.at`,
 };
 
+/** Texts as the text of an array. */
+const arrayText = (texts: readonly string[]): string => `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
+
 const notificationRow = (one: NewNotification) => ({
-  event_id: one.append.eventId, tenant: one.tenant, idempotency_key: one.idempotencyKey, request_fingerprint: toHexBytes(one.requestFingerprint),
+  event_id: one.append.eventId, tenant: one.tenant, idempotency_key: one.idempotencyKey, request_fingerprint: one.requestFingerprint,
   purpose: one.purpose, policy_version: one.policyVersion, template_versions: one.templateVersions, region: one.region, locale: one.locale,
-  urgency: one.urgency, classification: one.classification, requested_at: toTimestamp(one.requestedAt), expires_at: toTimestamp(one.expiresAt),
-  retention_until: toTimestamp(one.retentionUntil), recipient_commitment: one.recipientCommitment, consent_references: one.consentReferences,
-  artifact_references: one.artifactReferences, request_id: one.requestId, intent: one.intent, intent_hash: toHexBytes(one.intentHash),
-  sms_print: one.recipient.smsPrint && toHexBytes(one.recipient.smsPrint), email_print: one.recipient.emailPrint && toHexBytes(one.recipient.emailPrint),
-  presumed: one.presumed, ...(one.throttles ? { throttles: throttleRows(one.throttles) } : {}),
+  urgency: one.urgency, classification: one.classification, requested_at: one.requestedAt, expires_at: one.expiresAt,
+  retention_until: one.retentionUntil, recipient_commitment: one.recipientCommitment, consent_references: one.consentReferences,
+  artifact_references: one.artifactReferences, request_id: one.requestId, intent: one.intent, intent_hash: one.intentHash,
+  sms_print: one.recipient.smsPrint, email_print: one.recipient.emailPrint, presumed: arrayText(one.presumed), throttles: one.throttles ? throttleRows(one.throttles) : null,
 });
 
 /** What the first append destroys already, for it is refused or nobody can be reached, is never written: only that it was there. */
 const boxColumns = ({ rows }: Append, part: PayloadPart, { sealed, goneAt }: { sealed: SealedBox; goneAt: string }) => {
   const gone = rows.destroyed.find((one) => one.part === part);
-  return gone ? { key_id: null, box: null, [goneAt]: gone.at } : { key_id: sealed.keyId, box: toHexBytes(sealed.box), [goneAt]: null };
+  return gone ? { key_id: null, box: null, [goneAt]: gone.at } : { key_id: sealed.keyId, box: sealed.box, [goneAt]: null };
 };
 
 const partRows = ({ append, variables, secrets, precondition = null }: NewNotification) =>
@@ -139,8 +150,7 @@ const partRows = ({ append, variables, secrets, precondition = null }: NewNotifi
     (sealed === null ? [] : [{ event_id: append.eventId, part, ...boxColumns(append, part, { sealed, goneAt: 'destroyed_at' }) }]));
 
 const recipientRow = ({ append, recipient: r }: NewNotification) => ({
-  event_id: append.eventId, reference_print: toHexBytes(r.referencePrint), sms_print: r.smsPrint && toHexBytes(r.smsPrint),
-  email_print: r.emailPrint && toHexBytes(r.emailPrint), ...boxColumns(append, 'addresses', { sealed: r, goneAt: 'erased_at' }),
+  event_id: append.eventId, reference_print: r.referencePrint, sms_print: r.smsPrint, email_print: r.emailPrint, ...boxColumns(append, 'addresses', { sealed: r, goneAt: 'erased_at' }),
 });
 
 const ticketRows = ({ append, ticket, requestedAt, retentionUntil }: NewNotification) => (ticket === null ? [] : [{
@@ -160,13 +170,13 @@ const linkRows = ({ append, reportLinks = [] }: NewNotification) => reportLinks.
 }));
 
 const acceptGroup = async (db: Database, group: NewNotification[]): Promise<Accepted[]> => {
-  const gathered = gather(group.map((one) => one.append));
+  const appends = group.map((one) => one.append);
   const starts = group.flatMap(startRows);
-  const won = await db.query<{ event_id: string }>(starts.length === 0 ? ACCEPT : ACCEPT_STARTED, [JSON.stringify({
-    ...gathered, starts,
-    payloads: group.flatMap(partRows),
-    notifications: group.map(notificationRow), recipients: group.map(recipientRow), tickets: group.flatMap(ticketRows), links: group.flatMap(linkRows),
-  }), idsOf(group.map((one) => one.append))]);
+  const rare = { ...rareRows(appends), starts, tickets: group.flatMap(ticketRows), links: group.flatMap(linkRows) };
+  const hasRare = rare.dead_letters.length + rare.tickets.length + rare.links.length > 0;
+  const won = await db.query<{ event_id: string }>(starts.length === 0 ? ACCEPT_ALL : hasRare ? ACCEPT_ALL_STARTED : ACCEPT_STARTED, [JSON.stringify(rare), ...ROWS.values({
+    ...commonRows(appends), notifications: group.map(notificationRow), recipients: group.map(recipientRow), payloads: group.flatMap(partRows),
+  })]);
   const ids = new Set(won.map((row) => row.event_id));
   const lost = group.filter((one) => !ids.has(one.append.eventId));
   const existing = lost.length === 0 ? [] : await findByKey(db, lost);

@@ -21,7 +21,7 @@ interface Row { edge: string | null; seen: number; event_id: string | null; purp
 
 // Skipped as its step's reason, or ended so in its queue. Read for the rows of a page alone, and for what is looked at where it is asked for: as a
 // value and no EXISTS, which the planner may answer by reading the whole table once.
-const THROTTLED = Prisma.sql`(jsonb_path_exists(s.state, '$.steps[*].reason ? (@ == "throttled")') OR jsonb_path_exists(s.state, '$.attempts[*].reason ? (@ == "throttled")'))`;
+const THROTTLED = Prisma.sql`(jsonb_path_exists(s.state::jsonb, '$.steps[*].reason ? (@ == "throttled")') OR jsonb_path_exists(s.state::jsonb, '$.attempts[*].reason ? (@ == "throttled")'))`;
 
 /** One page of notifications, newest first: a range of the primary key, filtered within `lookedAt` rows. */
 export const listNotificationPage = async (db: Database, filter: NotificationFilter, sizes = SIZES): Promise<ListedNotifications> => {

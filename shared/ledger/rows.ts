@@ -14,7 +14,7 @@ import type { Decision, Request } from '../domain/work.ts';
 import { canonicalText } from '../security/canonical.ts';
 import { chainHash } from '../security/chain-hash.ts';
 import { packState } from './stored-state.ts';
-import { toHexBytes, toTimestamp, toTimestampOrNull } from './instants.ts';
+import { toTimestamp, toTimestampOrNull } from './instants.ts';
 
 /** Who decides, for which request. Codes and ids only. */
 export interface Provenance { actor: string; requestId: string }
@@ -33,10 +33,14 @@ export interface Append {
   rows: AppendRows;
 }
 
+/** Instants in milliseconds, bytes as they are; what goes as jsonb has them as its text. */
 export interface AppendRows {
   state: Record<string, unknown>;
   entries: Record<string, unknown>[];
-  attempts: Record<string, unknown>[];
+  /** Attempts that this very decision planned. */
+  planned: Record<string, unknown>[];
+  /** What it changed of others. */
+  changed: Record<string, unknown>[];
   outbox: Record<string, unknown>[];
   dead_letters: Record<string, unknown>[];
   resolutions: Record<string, unknown>[];
@@ -46,7 +50,7 @@ export interface AppendRows {
   starts: Record<string, unknown>[];
   suppressions: Record<string, unknown>[];
   /** Parts whose boxes are destroyed. */
-  destroyed: { event_id: string; part: PayloadPart; at: string }[];
+  destroyed: { event_id: string; part: PayloadPart; at: number }[];
   /** Providers on whose state the decision rests, or which it changes. */
   providers: Record<string, unknown>[];
 }
@@ -83,9 +87,9 @@ const entryRows = ({ transitions, states }: Pick<Decision, 'transitions' | 'stat
     const body = canonicalText(content);
     const hash = chainHash(previous, body);
     const row = {
-      event_id: content.event_id, version: content.version, kind: content.kind, at: toTimestamp(at), actor: content.actor,
+      event_id: content.event_id, version: content.version, kind: content.kind, at, actor: content.actor,
       request_id: content.request_id, policy_version: content.policy_version, attempt_key: key, from_state: from, to_state: content.to,
-      body, prev_hash: toHexBytes(previous), hash: toHexBytes(hash),
+      body, prev_hash: previous, hash,
     };
     previous = hash;
     return { row, hash };
@@ -95,17 +99,16 @@ const entryRows = ({ transitions, states }: Pick<Decision, 'transitions' | 'stat
 /** The public outcome of an attempt, neutral of providers. */
 export const attemptOutcome = (attempt: AttemptState): string => (attempt.state === 'submitting' ? 'submitting' : attempt.state);
 
-/** What is null need not be told: a column that is not named is. */
-const instantOf = (at: number | null): string | undefined => (at === null ? undefined : toTimestamp(at));
+const changedRow = (attempt: AttemptState, eventId: string) => ({
+  event_id: eventId, attempt_key: attempt.key, state: attempt.state, provider_message_id: attempt.providerMessageId, outcome: attemptOutcome(attempt), reason: attempt.reason,
+  reason_by: attempt.reason ? reasonBy(attempt.reason) : null, queued_at: attempt.queuedAt, submitted_at: attempt.submittedAt, settled_at: attempt.settledAt,
+  next_poll_at: attempt.nextPollAt, provider_wait_at: attempt.providerWaitAt,
+});
 
-const attemptRow = (attempt: AttemptState, after: NotificationState, template: { name: string; version: number }) => ({
-  attempt_key: attempt.key, event_id: after.eventId, step: attempt.step, origin: attempt.origin, channel: attempt.channel,
-  sequence: attempt.sequence, state: attempt.state, provider: attempt.provider, provider_message_id: attempt.providerMessageId ?? undefined,
+const plannedRow = (attempt: AttemptState, after: NotificationState, template: { name: string; version: number }) => ({
+  ...changedRow(attempt, after.eventId), step: attempt.step, origin: attempt.origin, channel: attempt.channel, sequence: attempt.sequence, provider: attempt.provider,
   render_hash: attempt.renderHash, policy_version: after.policyVersion, template: template.name, template_version: template.version,
-  outcome: attemptOutcome(attempt), reason: attempt.reason ?? undefined, reason_by: attempt.reason ? reasonBy(attempt.reason) : null,
-  decision_deadline_at: toTimestamp(attempt.decisionDeadlineAt), planned_at: toTimestamp(attempt.plannedAt),
-  queued_at: instantOf(attempt.queuedAt), submitted_at: instantOf(attempt.submittedAt), settled_at: instantOf(attempt.settledAt), next_poll_at: toTimestampOrNull(attempt.nextPollAt),
-  provider_wait_at: instantOf(attempt.providerWaitAt),
+  decision_deadline_at: attempt.decisionDeadlineAt, planned_at: attempt.plannedAt,
 });
 
 /** Template of each attempt planned in this very decision. A row that exists keeps its own. */
@@ -115,7 +118,7 @@ const plannedTemplates = (stamped: readonly Stamped[]): Map<string, { name: stri
       ? [[t.details.attempt, { name: t.details.template, version: t.details.template_version }] as const] : [])));
 
 const outboxRow = (eventId: string) => (request: Extract<Request, { kind: 'enqueue' }>) => ({
-  event_id: eventId, attempt_key: request.attempt, channel: request.channel, generation: request.generation, not_before_at: toTimestamp(request.notBeforeAt),
+  event_id: eventId, attempt_key: request.attempt, channel: request.channel, generation: request.generation, not_before_at: request.notBeforeAt,
 });
 
 type Throttle = Extract<Request, { kind: 'throttle' }>;
@@ -148,7 +151,7 @@ const suppressionRows = ({ transitions, requests, state: { eventId } }: Decision
   }] : [])),
 });
 const destroyedRows = (eventId: string, stamped: readonly Stamped[]): AppendRows['destroyed'] =>
-  stamped.flatMap(({ at, transition: t }) => (t.kind === 'PayloadDestroyed' ? t.details.parts.map((part) => ({ event_id: eventId, part, at: toTimestamp(at) })) : []));
+  stamped.flatMap(({ at, transition: t }) => (t.kind === 'PayloadDestroyed' ? t.details.parts.map((part) => ({ event_id: eventId, part, at })) : []));
 const providerRow = (eventId: string) => ({ provider, expected, write }: Extract<Request, { kind: 'provider' }>) => ({
   event_id: eventId, provider, expected, writes: write !== null, revision: write?.revision ?? expected, state: write?.state, reason: write?.reason,
   opened_at: toTimestampOrNull(write?.openedAt ?? null), closed_at: toTimestampOrNull(write?.closedAt ?? null), failures: write?.failures,
@@ -175,11 +178,12 @@ export const toAppend = (decision: Decision, chain: Chain): Append => {
     eventId: after.eventId, expectedVersion: before.version, version: after.version, headHash: last.hash, now, after,
     rows: {
       state: {
-        event_id: after.eventId, expected: before.version, version: after.version, head_hash: toHexBytes(last.hash), state: packState(after),
-        status: publicStatus(after), decide_at: toTimestampOrNull(nextDecideAt(after)), updated_at: toTimestamp(now), risk_at: toTimestampOrNull(chain.policy === undefined ? null : riskAt(chain.policy, after)),
+        event_id: after.eventId, expected: before.version, version: after.version, head_hash: last.hash, state: packState(after),
+        status: publicStatus(after), decide_at: nextDecideAt(after), updated_at: now, risk_at: chain.policy === undefined ? null : riskAt(chain.policy, after),
       },
       entries: entries.map(({ row }) => row),
-      attempts: changed.map((attempt) => attemptRow(attempt, after, templates.get(attempt.key) ?? { name: '', version: 0 })),
+      planned: changed.flatMap((attempt) => { const template = templates.get(attempt.key); return template ? [plannedRow(attempt, after, template)] : []; }),
+      changed: changed.flatMap((attempt) => (templates.has(attempt.key) ? [] : [changedRow(attempt, after.eventId)])),
       outbox: enqueues.map(outboxRow(after.eventId)),
       dead_letters: dead.map((request) => ({ event_id: after.eventId, attempt_key: request.attempt, channel: request.channel, reason: request.reason, created_at: toTimestamp(now) })),
       resolutions: resolutionRows(decision, now),
@@ -197,12 +201,12 @@ export const withObservation = (append: Append, sealed: SealedBox): Append => ({
   ...append,
   rows: {
     ...append.rows,
-    observations: [{ event_id: append.eventId, version: append.version, at: toTimestamp(append.now), key_id: sealed.keyId, box: toHexBytes(sealed.box) }],
+    observations: [{ event_id: append.eventId, version: append.version, at: append.now, key_id: sealed.keyId, box: sealed.box }],
   },
 });
 
 /** Adds a sealed part of the payload, e.g. the free text of an operator. */
 export const withPayload = (append: Append, part: string, sealed: SealedBox): Append => ({
   ...append,
-  rows: { ...append.rows, payloads: [...append.rows.payloads, { event_id: append.eventId, part, key_id: sealed.keyId, box: toHexBytes(sealed.box) }] },
+  rows: { ...append.rows, payloads: [...append.rows.payloads, { event_id: append.eventId, part, key_id: sealed.keyId, box: sealed.box }] },
 });

@@ -204,7 +204,7 @@ describe('policy activate', () => {
 describe('show --message', () => {
   it('says where the message comes out otherwise, and never takes it for what was sent', async () => {
     const eventId = await accept();
-    await engine.db.pool.query("UPDATE notification_state SET state = jsonb_set(state, '{attempts,0,renderHash}', '\"0\"') WHERE event_id = $1", [eventId]);
+    await engine.db.pool.query("UPDATE notification_state SET state = jsonb_set(state::jsonb, '{attempts,0,renderHash}', '\"0\"') WHERE event_id = $1", [eventId]);
     expect(await tocsin(['show', eventId, '--message'])).toMatchObject({ code: 1, out: expect.stringContaining('this is not what was planned then') });
   });
 

@@ -180,7 +180,7 @@ describe('tocsin replay-render', () => {
   });
 
   it('finds a message that no longer renders to its hash', async () => {
-    await engine.db.pool.query(`UPDATE notification_state SET state = jsonb_set(state, '{attempts,0,renderHash}', '"00"') WHERE event_id = '${events[4]}'`);
+    await engine.db.pool.query(`UPDATE notification_state SET state = jsonb_set(state::jsonb, '{attempts,0,renderHash}', '"00"') WHERE event_id = '${events[4]}'`);
     const { code, messages, sum } = await json('--to', '4', '--limit', '1');
     expect([code, messages[0]?.['recorded']]).toEqual([1, 'drifted']);
     expect(sum).toMatchObject({ templates: [{ drifted: 1 }] });

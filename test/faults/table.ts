@@ -92,7 +92,7 @@ export const FAULTS: readonly Row[] = [
     "return isLive(attempt) ? 'still_live' : 'not_failed';", "return isLive(attempt) ? null : 'not_failed';")),
   row(27, 'A lost lock runs a job again: one POST', 'lost-lock', STARTED_TWICE),
   row(28, 'A restart in the waiting window: on time all the same', 'queues', one('the next poll is kept in memory', 'shared/ledger/rows.ts',
-    'next_poll_at: toTimestampOrNull(attempt.nextPollAt),', '')),
+    'next_poll_at: attempt.nextPollAt,', '')),
   row(29, 'A permanent 4xx makes one attempt', 'status', one('an unknown 4xx is tried again', 'shared/transports/http/error-meaning.ts',
     "export const REFUSED: ErrorMeaning = { class: 'rejected',", "export const REFUSED: ErrorMeaning = { class: 'deferred',")),
   row(30, 'All providers down, then up: the next job works without a restart', 'queues', one('a connection that failed keeps its slot', 'shared/transports/smtp/pool.ts',

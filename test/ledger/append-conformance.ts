@@ -57,7 +57,12 @@ export const appendConformance = (name: string, open: () => Promise<Candidate>):
       expect(await ledger().append(await startOf(eventId))).toBe(true);
     };
     const withAttempt = (append: Append, change: Record<string, unknown>): Append => ({
-      ...append, rows: { ...append.rows, attempts: [...append.rows.attempts, { ...append.rows.attempts[0], ...change }] },
+      ...append, rows: {
+        ...append.rows, planned: [...append.rows.planned, {
+          ...append.rows.changed[0], step: 0, origin: 'policy', channel: 'sms', sequence: 1, provider: 'twilio', policy_version: 1, template: 'another', template_version: 1,
+          decision_deadline_at: START, planned_at: START, ...change,
+        }],
+      },
     });
     const withEntry = (append: Append, change: Record<string, unknown>): Append => ({
       ...append, rows: { ...append.rows, entries: append.rows.entries.map((entry) => ({ ...entry, ...change })) },

@@ -92,7 +92,7 @@ export const providerConformance = ({ ledger, acceptOne, decided, loaded, setNow
       const waiting: string[] = [];
       for (const id of await several(5)) {
         const append = await decided(id, { kind: 'start_submission', attempt: sms(id) });
-        expect(await ledger().append({ ...append, rows: { ...append.rows, attempts: append.rows.attempts.map((row) => (row['attempt_key'] === `${id}.email.1` ? { ...row, provider: 'twilio', provider_wait_at: new Date(start).toISOString() } : row)) } })).toBe(true);
+        expect(await ledger().append({ ...append, rows: { ...append.rows, planned: append.rows.planned.map((row) => (row['attempt_key'] === `${id}.email.1` ? { ...row, provider: 'twilio', provider_wait_at: start } : row)) } })).toBe(true);
         waiting.push(id);
       }
       const listed = async (at: number): Promise<string[]> => (await ledger().loadWaiting(at, 500)).map((one) => one.eventId).sort();

@@ -219,7 +219,7 @@ describe('a superuser of the database', () => {
     const attempts: Changes = [['state', `'rejected'`], ['reason', `'content_refused'`], ['planned_at', `planned_at - interval '1 s'`], ['template', `'other'`], ['provider_message_id', `'SM-x'`]];
     const ofAttempts = await placesAfter((client) => changeEach(client, attempts, (column, value) => `UPDATE attempt SET ${column} = ${value} WHERE event_id = $1`));
     expect(ofAttempts.sort()).toEqual(attempts.map(([column], turn) => `${delivered(turn)} attempt.${column}`).sort());
-    const states: Changes = [['status', `'undelivered'`], ['head_hash', `'\\x00'::bytea`], ['state', `jsonb_set(state, '{attempts,0,state}', '"rejected"')`], ['decide_at', 'now()']];
+    const states: Changes = [['status', `'undelivered'`], ['head_hash', `'\\x00'::bytea`], ['state', `jsonb_set(state::jsonb, '{attempts,0,state}', '"rejected"')`], ['decide_at', 'now()']];
     const ofStates = await placesAfter((client) => changeEach(client, states, (column, value) => `UPDATE notification_state SET ${column} = ${value} WHERE event_id = $1`));
     expect(ofStates.map((place) => place.replace(/ v\d+/, '')).sort()).toEqual(states.map(([column], turn) => `${delivered(turn)} notification_state.${column}`).sort());
   });

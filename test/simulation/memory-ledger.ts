@@ -94,8 +94,9 @@ export interface MemoryLedger {
   erase: (eventId: string) => void;
 }
 
-const instant = (text: unknown): number | null => (typeof text === 'string' ? Date.parse(text) : null);
-const bytes = (hex: unknown): string => String(hex).slice(2);
+/** What goes as jsonb has instants and bytes as texts. */
+const instant = (at: unknown): number | null => (typeof at === 'string' ? Date.parse(at) : typeof at === 'number' ? at : null);
+const bytes = (value: unknown): string => (typeof value === 'string' ? value.slice(2) : Buffer.from(value as Uint8Array).toString('hex'));
 const hexOf = (print: Uint8Array | null): string | null => (print === null ? null : Buffer.from(print).toString('hex'));
 const sha = (previous: string, body: string): string => createHash('sha256').update(Buffer.from(previous, 'hex')).update(body, 'utf8').digest('hex');
 
@@ -141,13 +142,18 @@ const checkAttempts = (after: ReadonlyMap<string, MemoryAttempt>, messages: Read
   }
 };
 
-/** Rows that exist keep what is theirs for good; only what the upsert names is updated. */
-const merged = (known: ReadonlyMap<string, MemoryAttempt>, rows: readonly Record<string, unknown>[]): Map<string, MemoryAttempt> => {
+/** What was planned is there anew; what was there keeps what is its for good. */
+const merged = (known: ReadonlyMap<string, MemoryAttempt>, { planned, changed }: Append['rows']): Map<string, MemoryAttempt> => {
   const after = new Map(known);
-  for (const row of rows.map(attemptOf)) {
+  for (const row of planned.map(attemptOf)) {
+    if (after.has(row.key)) throw new ConstraintViolation('attempt_pkey');
+    after.set(row.key, row);
+  }
+  for (const row of changed.map(attemptOf)) {
     const before = after.get(row.key);
-    const leasedUntil = before && before.nextPollAt === row.nextPollAt ? before.leasedUntil : null;
-    after.set(row.key, before ? { ...before, state: row.state, providerMessageId: row.providerMessageId, settledAt: row.settledAt, nextPollAt: row.nextPollAt, leasedUntil, waitAt: row.waitAt } : row);
+    if (!before) continue;
+    const leasedUntil = before.nextPollAt === row.nextPollAt ? before.leasedUntil : null;
+    after.set(row.key, { ...before, state: row.state, providerMessageId: row.providerMessageId, settledAt: row.settledAt, nextPollAt: row.nextPollAt, leasedUntil, waitAt: row.waitAt });
   }
   return after;
 };
@@ -203,7 +209,7 @@ export const createMemoryLedger = (onCommit: (commit: Commit) => void = () => un
   const write = (n: MemoryNotification, append: Append): void => {
     const added = append.rows.entries.map(entryOf);
     checkChain(n.intentHash, n.entries, added);
-    const attempts = merged(n.attempts, append.rows.attempts);
+    const attempts = merged(n.attempts, append.rows);
     checkAttempts(attempts, messages);
     const before = n.entries.length === 0 ? null : n.state;
     const stored = unpackState(JSON.parse(JSON.stringify(append.rows.state['state'])) as StoredState);

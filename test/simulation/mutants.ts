@@ -100,7 +100,7 @@ export const MUTANTS: readonly Mutant[] = [
   one(16, 'failed-enqueue-read-as-duplicate', `${DELIVERY}/relay.ts`, ['.map((row) => jobOf(row, now)))));', '.map((row) => jobOf(row, now))).catch(() => undefined)));']),
   one(17, 'fallback-leaves-the-first-alive', `${DOMAIN}/escalation.ts`, ["takeBackQueued(work, 'superseded');", '']),
   one(18, 'retry-after-delivery', `${DOMAIN}/retry.ts`, ["if (!overrides.evenIfDelivered && isReached(state, attempt.channel)) return 'delivered';", '']),
-  one(21, 'next-poll-in-memory', 'shared/ledger/rows.ts', ['next_poll_at: toTimestampOrNull(attempt.nextPollAt),', 'next_poll_at: null,']),
+  one(21, 'next-poll-in-memory', 'shared/ledger/rows.ts', ['next_poll_at: attempt.nextPollAt,', 'next_poll_at: null,']),
   one(22, 'one-lease-for-poll-and-decision-in-the-twin', TWIN, [
     'filter((n) => n.decideAt !== null && n.decideAt <= now)', 'filter((n) => n.decideAt !== null && n.decideAt <= now && ![...n.attempts.values()].some((row) => (row.leasedUntil ?? 0) > now))',
   ]),

@@ -19,12 +19,12 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
   {
     number: 14, name: 'outbox-row-in-a-second-transaction', on: 'statements', patches: [{
       file: APPEND,
-      find: 'const rows = await db.query<{ event_id: string }>(statement, [JSON.stringify(gather(appends)), idsOf(appends)]);',
-      put: `const { outbox, ...others } = gather(appends);
-  const rows = await db.query<{ event_id: string }>(statement, [JSON.stringify({ ...others, outbox: [] }), idsOf(appends)]);
+      find: `const rows = await db.query<{ event_id: string }>(counted ? APPEND_COUNTED : all ? APPEND_ALL : APPEND, parametersOf(appends, all));`,
+      put: `const rows = await db.query<{ event_id: string }>(counted ? APPEND_COUNTED : all ? APPEND_ALL : APPEND, parametersOf(appends.map((one) => ({ ...one, rows: { ...one.rows, outbox: [] } })), all));
+  const LATER = rowArrays(2, { outbox: COLUMNS.outbox });
   await db.query({ name: 'tocsin_enqueue_later', text: \`INSERT INTO outbox (event_id, attempt_key, channel, generation, not_before_at)
-    SELECT o.event_id, o.attempt_key, o.channel, o.generation, o.not_before_at FROM jsonb_to_recordset($1::jsonb) AS o(\${COLUMNS.outbox}) WHERE o.event_id = ANY($2::text[])\` },
-  [JSON.stringify(outbox), rows.map((row) => row.event_id)]);`,
+    SELECT o.event_id, o.attempt_key, o.channel, o.generation, o.not_before_at FROM \${LATER.from('outbox')} o WHERE o.event_id = ANY($1::text[])\` },
+  [rows.map((row) => row.event_id), ...LATER.values({ outbox: gather(appends, 'outbox') })]);`,
     }],
   },
   {
