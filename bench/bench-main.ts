@@ -26,8 +26,8 @@ Measures Tocsin on this machine against an unsafe baseline and against floors ta
 Exit 0: every bound is met. 1: one is missed, or the run is void. 2: usage.
 `;
 
-const SIZES = { warm: 400, load: 3_000, burst: 600, lag: 3_600, baselineLag: 1_000, cap: 150, width: 48 };
-const QUICK = { ...SIZES, warm: 200, load: 700, burst: 300, lag: 400, baselineLag: 200 };
+const SIZES = { settle: 4_000, warm: 400, load: 3_000, burst: 600, lag: 3_600, baselineLag: 1_000, cap: 150, width: 48 };
+const QUICK = { ...SIZES, settle: 500, warm: 200, load: 700, burst: 300, lag: 400, baselineLag: 200 };
 
 const read = (argv: string[]) => {
   try {

@@ -7,7 +7,8 @@ import type { SandboxProcess } from './sandbox-process.ts';
 import { peakMemoryMb, readSpent, spentEach } from './spent.ts';
 import type { Spent } from './spent.ts';
 
-export interface Sizes { warm: number; load: number; burst: number; lag: number; baselineLag: number; cap: number; width: number }
+/** `settle`: workflows once after the start of a contender; `warm`: before each measurement. */
+export interface Sizes { settle: number; warm: number; load: number; burst: number; lag: number; baselineLag: number; cap: number; width: number }
 export interface Stage { ground: Ground; sandbox: SandboxProcess; sizes: Sizes }
 
 export interface Throughput { completedPerS: number; acceptedPerS: number; burstPerS: number; each: Spent; emailShare: number; faults: string[]; memoryMb: number }

@@ -59,11 +59,11 @@ dead AS (
     FROM jsonb_to_recordset($1::jsonb->'dead_letters') AS d(event_id text, attempt_key text, channel text, reason text, created_at timestamptz)
     JOIN won USING (event_id) ON CONFLICT (attempt_key) WHERE resolved_at IS NULL DO NOTHING)`;
 
-export const insertPayloads = (rows: RowSources<'payloads'>): string => `
+/** Sealed parts of a payload; `unless` says what of them is there already. */
+export const insertPayloads = (rows: RowSources<'payloads'>, unless = ''): string => `
 payloads AS (
   INSERT INTO sealed_payload (event_id, part, key_id, box, destroyed_at)
-  SELECT p.event_id, p.part, p.key_id, p.box, p.destroyed_at FROM ${rows.from('payloads')} p JOIN won USING (event_id)
-  ON CONFLICT (event_id, part) DO NOTHING)`;
+  SELECT p.event_id, p.part, p.key_id, p.box, p.destroyed_at FROM ${rows.from('payloads')} p JOIN won USING (event_id)${unless})`;
 
 /** The columns of all kinds of rows that most appends write. */
 export const KINDS = {
@@ -119,7 +119,7 @@ observations AS (
 const MOST = `${OBSERVE},${CHANGE},${insertRows(ROWS)}
 SELECT event_id FROM won`;
 /** All that an append can write. */
-const ALL = `${SUPPRESS},${DESTROY},${DEAD},${RESOLVE},${insertPayloads(WITH_PAYLOADS)},${MOST}`;
+const ALL = `${SUPPRESS},${DESTROY},${DEAD},${RESOLVE},${insertPayloads(WITH_PAYLOADS, ' ON CONFLICT (event_id, part) DO NOTHING')},${MOST}`;
 
 // What is begun under a throttle counts from now on. What no window can count any more goes with it; the hour is for clocks that are apart.
 const COUNT = `

@@ -10,12 +10,14 @@ export interface GroupSettings<Item, Result> {
   retryAlone: (error: unknown) => boolean;
   /** Groups in flight at once. */
   lanes?: number;
-  /** Least milliseconds between the starts of two groups; the first after a pause leaves at once. */
+  /** Least milliseconds between the starts of two groups, twice as many after a large one; the first after a pause leaves at once. */
   paceMs?: number;
 }
 
 /** Appends and acceptances of a process begin no closer to each other than this: one statement costs as much as several rows of another. */
 export const PACE_MS = 10;
+/** So many in one group tell of a load under which fewer statements serve everybody better than earlier ones. */
+const LARGE = 10;
 
 /**
  * Groups what is asked for at the same time into one call: the next group leaves as soon as a lane is free and its pace permits, so that
@@ -59,13 +61,16 @@ export const groupCalls = <Item, Result>(settings: GroupSettings<Item, Result>):
     return group;
   };
   let leftAt = Number.NEGATIVE_INFINITY;
+  let leftWith = 0;
   const launch = (): void => {
     while (flying < lanes && waiting.length > 0 && !scheduled) {
-      const inMs = waiting.length >= settings.maxGroup ? 0 : leftAt + paceMs - performance.now();
+      const inMs = waiting.length >= settings.maxGroup ? 0 : leftAt + (leftWith < LARGE ? paceMs : 2 * paceMs) - performance.now();
       if (inMs > 0) return launchIn(Math.ceil(inMs));
       leftAt = performance.now();
       flying += 1;
-      void fly(take()).finally(() => {
+      const group = take();
+      leftWith = group.length;
+      void fly(group).finally(() => {
         flying -= 1;
         launch();
       });
