@@ -34,8 +34,7 @@ CREATE SEQUENCE floor_position;
 CREATE TABLE floor_entry (LIKE ledger_entry INCLUDING INDEXES);
 CREATE TABLE floor_state (LIKE notification_state INCLUDING INDEXES INCLUDING STORAGE);
 CREATE TABLE floor_attempt (LIKE attempt INCLUDING INDEXES);
-CREATE TABLE floor_observation (LIKE observation_raw INCLUDING INDEXES);
-CREATE SEQUENCE floor_observation_id;`;
+CREATE TABLE floor_observation (LIKE observation_raw INCLUDING INDEXES);`;
 
 const ROWS = rowArrays(1, { entries: KINDS.entries, state: KINDS.state, changed: KINDS.changed, observations: KINDS.observations });
 const FLOOR = `
@@ -51,7 +50,7 @@ a AS (
   SELECT r.attempt_key, r.event_id, 0, 'policy', 'sms', 1, r.state, 'twilio', r.provider_message_id, 1, 'game-support-urgent-sms', 1, r.outcome, r.reason, r.reason_by,
     r.queued_at, r.queued_at, r.queued_at, r.submitted_at, r.settled_at, r.next_poll_at, r.provider_wait_at FROM ${ROWS.from('changed')} r),
 o AS (
-  INSERT INTO floor_observation SELECT nextval('floor_observation_id'), r.event_id, r.version, r.at, r.key_id, r.box FROM ${ROWS.from('observations')} r)
+  INSERT INTO floor_observation SELECT r.event_id, r.version, r.at, r.key_id, r.box FROM ${ROWS.from('observations')} r)
 SELECT ${ROWS.column('state', 'expected')}`;
 
 const openEngine = async (url: string, policyDir: string): Promise<Engine> => {

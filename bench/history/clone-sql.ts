@@ -4,7 +4,7 @@ import type pg from 'pg';
 export interface Model { eventId: string; share: number }
 
 /** Columns that the database fills by itself. */
-const FILLED: ReadonlySet<string> = new Set(['ledger_entry.position', 'ledger_entry.xid', 'ledger_entry.epoch', 'observation_raw.id']);
+const FILLED: ReadonlySet<string> = new Set(['ledger_entry.position', 'ledger_entry.xid', 'ledger_entry.epoch']);
 
 // What stands in a text of the model in place of the copy's own ids. `c` is the row of the copy, `l` that of its model.
 const RENAMED = (text: string): string => `replace(replace(${text}, l.event_id, c.event_id), l.sms_id, c.sms_id)`;

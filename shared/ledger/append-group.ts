@@ -139,14 +139,13 @@ counted AS (
 // A submission starts only where its destination was not suppressed since it was decided on (see `tocsin_barred_starts`): whoever finds it
 // so has lost a race like any other, and decides again.
 const LOCKED = `
-WITH input AS MATERIALIZED (SELECT * FROM ${ROWS.from('state')} i),
-locked AS MATERIALIZED (
+WITH locked AS MATERIALIZED (
   SELECT s.event_id FROM notification_state s WHERE s.event_id = ANY($2::text[]) ORDER BY s.event_id FOR NO KEY UPDATE OF s),
 barred AS MATERIALIZED (
   SELECT event_id FROM tocsin_barred_starts((SELECT array_agg(event_id) FROM locked), $1::jsonb->'starts', $1::jsonb->'suppressions') AS event_id)`;
 
 const SET_STATE = `UPDATE notification_state s SET version = i.version, head_hash = i.head_hash, state = i.state, status = i.status, decide_at = i.decide_at, updated_at = i.updated_at, risk_at = i.risk_at
-    FROM input i JOIN locked l ON l.event_id = i.event_id
+    FROM ${ROWS.from('state')} i JOIN locked l ON l.event_id = i.event_id
    WHERE s.event_id = i.event_id AND s.version = i.expected AND NOT EXISTS (SELECT FROM barred b WHERE b.event_id = i.event_id)`;
 
 // The rows are locked in the order of their ids before any is updated: two statements over the same events then wait for each
