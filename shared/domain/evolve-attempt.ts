@@ -1,6 +1,7 @@
 import type { Instant } from './words.ts';
 import type { AttemptState } from './state.ts';
 import { submissionStart } from './state.ts';
+import { copyAttempt } from './copies.ts';
 import type { Transition } from './transitions.ts';
 import type { ReasonCode } from './reasons.ts';
 import { isAccountRefusal } from './provider-state.ts';
@@ -28,7 +29,10 @@ const queued = (at: Instant, details: { generation: number; requeue_at: Instant 
 });
 
 /** Whatever leaves the queue waits for no provider any more. */
-export const leavesQueue = (patch: Patch): Patch => (patch.state === undefined || patch.state === 'queued' ? patch : { ...patch, providerWaitAt: null });
+export const leavesQueue = (patch: Patch): Patch => {
+  if (patch.state !== undefined && patch.state !== 'queued') patch.providerWaitAt = null;
+  return patch;
+};
 
 /** Resuming puts it into its queue anew, under a new job id: a job may be in hand that has already been turned away. */
 export const setFree = (attempt: AttemptState, at: Instant): Patch => ({ requeueAt: Math.max(at, attempt.retryAt ?? at), requeues: Math.max(1, attempt.requeues) });
@@ -48,11 +52,11 @@ const absences = (attempt: AttemptState, at: Instant, seen: { source: string; ou
 export const plannedAttempt = (at: Instant, t: Extract<Transition, { kind: 'AttemptPlanned' | 'AttemptRenderFailed' }>): AttemptState => {
   const { details: d } = t;
   const rendered = t.kind === 'AttemptPlanned';
-  return {
+  return copyAttempt({
     key: d.attempt, step: d.step, channel: d.channel, sequence: d.sequence, origin: d.origin, provider: d.provider,
     state: rendered ? 'planned' : 'render_failed',
     statusByPoll: rendered && t.details.status_by_poll, canLookUp: rendered && t.details.can_look_up,
-    ...(rendered && t.details.reports_by_mail ? { reportsByMail: true } : {}),
+    reportsByMail: rendered && t.details.reports_by_mail ? true : undefined,
     // Entries from before these were recorded promise nothing of a provider.
     reconcile: (rendered ? t.details.reconcile : null) ?? 'none', replayWithinMs: (rendered ? t.details.replay_within_ms : null) ?? null,
     visibleAfterMs: (rendered ? t.details.visible_after_ms : null) ?? null,
@@ -61,8 +65,8 @@ export const plannedAttempt = (at: Instant, t: Extract<Transition, { kind: 'Atte
     superseded: false, queuedAt: null, generation: 0, retryAt: null, requeueAt: null, requeues: 0, providerWaitAt: null, accountRefusals: 0, submissions: 0,
     firstSubmissionAt: null, unknownSubmissions: [], absentLookUps: 0, resubmitAt: null, resubmitUntil: null, held: false, corrected: false,
     submissionStartedAt: null, outcomeDueAt: null, submittedAt: null, polls: 0, pollsAfterDeadline: 0, failedReads: 0,
-    nextPollAt: null, evidence: null, lookUntil: null, settledAt: rendered ? null : at, reason: rendered ? null : t.details.reason, ...(d.shadow ? { shadow: d.shadow } : {}),
-  };
+    nextPollAt: null, evidence: null, lookUntil: null, settledAt: rendered ? null : at, reason: rendered ? null : t.details.reason, shadow: d.shadow,
+  });
 };
 
 type Evidenced = NonNullable<AttemptState['evidence']>['outcome'];

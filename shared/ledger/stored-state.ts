@@ -21,12 +21,13 @@ export interface StoredState extends Optional<Omit<NotificationState, 'attempts'
   steps: Optional<StepState, typeof STEP>[];
 }
 
-/** What is not there, JSON leaves out. Spelt out and not a loop over names: this is done for every attempt in every append. */
+/** What is not there, JSON leaves out. Every member named, in one order: this is done for every attempt in every append, and all of them share a hidden class. */
 const none = <Value>(value: Value | null): Value => (value ?? undefined) as Value;
 const no = <Value>(value: Value): Value => (value || undefined) as Value;
 
 const packAttempt = (a: AttemptState): StoredState['attempts'][number] => ({
-  ...a,
+  key: a.key, step: a.step, channel: a.channel, sequence: a.sequence, origin: a.origin, state: a.state, provider: a.provider, statusByPoll: a.statusByPoll, canLookUp: a.canLookUp,
+  plannedAt: a.plannedAt, startsAt: a.startsAt, decisionDeadlineAt: a.decisionDeadlineAt,
   reconcile: (a.reconcile === 'none' ? undefined : a.reconcile) as AttemptState['reconcile'], replayWithinMs: none(a.replayWithinMs), visibleAfterMs: none(a.visibleAfterMs),
   providerMessageId: none(a.providerMessageId), renderHash: none(a.renderHash), deadlinePassed: no(a.deadlinePassed), superseded: no(a.superseded), queuedAt: none(a.queuedAt),
   generation: no(a.generation), retryAt: none(a.retryAt), requeueAt: none(a.requeueAt), requeues: no(a.requeues), providerWaitAt: none(a.providerWaitAt),
@@ -35,13 +36,18 @@ const packAttempt = (a: AttemptState): StoredState['attempts'][number] => ({
   nextPollAt: none(a.nextPollAt), evidence: none(a.evidence), lookUntil: none(a.lookUntil), absentLookUps: no(a.absentLookUps), resubmitAt: none(a.resubmitAt),
   resubmitUntil: none(a.resubmitUntil), held: no(a.held), corrected: no(a.corrected), settledAt: none(a.settledAt), reason: none(a.reason),
   unknownSubmissions: (a.unknownSubmissions.length === 0 ? undefined : a.unknownSubmissions) as AttemptState['unknownSubmissions'],
-});
+  reportsByMail: a.reportsByMail, shadow: a.shadow,
+} satisfies Record<keyof Required<AttemptState>, unknown>);
+
+const packStep = ({ channel, phase, reason, shadow }: StepState): StoredState['steps'][number] => ({ channel, phase, reason: none(reason), shadow } satisfies Record<keyof Required<StepState>, unknown>);
 
 /** What is stored of a state, once it is JSON. */
 export const packState = (state: NotificationState): StoredState => ({
-  ...state, rejected: none(state.rejected), closed: none(state.closed), paused: none(state.paused), expired: no(state.expired), precondition: none(state.precondition),
-  settledAt: none(state.settledAt), attempts: state.attempts.map(packAttempt), steps: state.steps.map((step) => (step.reason === null ? { ...step, reason: undefined as never } : step)),
-});
+  eventId: state.eventId, version: state.version, purpose: state.purpose, policyVersion: state.policyVersion, strategy: state.strategy, requestedAt: state.requestedAt,
+  expiresAt: state.expiresAt, reconcileUntil: state.reconcileUntil, rejected: none(state.rejected), closed: none(state.closed), paused: none(state.paused),
+  expired: no(state.expired), precondition: none(state.precondition), steps: state.steps.map(packStep), attempts: state.attempts.map(packAttempt),
+  settledAt: none(state.settledAt), quietHours: state.quietHours, payload: state.payload, erased: state.erased,
+} satisfies Record<keyof Required<NotificationState>, unknown>);
 
 /** The state that was stored so, whether packed or whole. */
 export const unpackState = (stored: StoredState): NotificationState =>
