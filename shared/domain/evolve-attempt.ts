@@ -78,6 +78,13 @@ const higher = (before: Evidenced | undefined, heard: Evidenced | 'not_found' | 
   return before !== undefined && RANK[before] > RANK[now] ? before : now;
 };
 
+const observed = (attempt: AttemptState, at: Instant, seen: Extract<Transition, { kind: 'StatusObserved' }>['details']): Patch => {
+  const patch: Patch = seen.source === 'submit' || seen.source === 'mailbox' ? {} : read(attempt, at, seen.next_poll_at, false);
+  patch.absentLookUps = absences(attempt, at, seen);
+  if (seen.counts) patch.evidence = { outcome: higher(attempt.evidence?.outcome, seen.outcome), at, source: seen.source };
+  return patch;
+};
+
 /** The transitions that change one attempt, and nothing else of its notification. */
 export type AttemptTransition = Exclude<Transition, { kind:
   'NotificationAccepted' | 'PolicyRejected' | 'StepSkipped' | 'FallbackClaimed' | 'AttemptPlanned' | 'AttemptRenderFailed'
@@ -100,8 +107,8 @@ export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTran
       return { state: 'submitting', submissions: t.details.submission, submissionStartedAt: at, outcomeDueAt: t.details.outcome_due_at, requeueAt: null, retryAt: null, firstSubmissionAt: attempt.firstSubmissionAt ?? at };
     case 'SubmissionAccepted':
       return {
-        state: 'submitted', providerMessageId: t.details.provider_message_id, submittedAt: at, outcomeDueAt: null, reason: null,
-        evidence: { outcome: t.details.outcome, at, source: 'submit' }, nextPollAt: t.details.next_poll_at, settledAt: t.details.final ? at : null, ...KNOWN,
+        ...KNOWN, state: 'submitted', providerMessageId: t.details.provider_message_id, submittedAt: at, outcomeDueAt: null, reason: null,
+        evidence: { outcome: t.details.outcome, at, source: 'submit' }, nextPollAt: t.details.next_poll_at, settledAt: t.details.final ? at : null,
       };
     case 'SubmissionDeferred':
     case 'SubmissionAbandoned':
@@ -128,10 +135,7 @@ export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTran
         ...read(attempt, at, t.details.next_poll_at, false), ...KNOWN, state: 'submitted', providerMessageId: t.details.provider_message_id,
         submittedAt: submissionStart(attempt), reason: 'adopted', evidence: { outcome: t.details.outcome, at, source: 'look_up' },
       };
-    case 'StatusObserved': return {
-      ...(t.details.source === 'submit' || t.details.source === 'mailbox' ? {} : read(attempt, at, t.details.next_poll_at, false)), absentLookUps: absences(attempt, at, t.details),
-      ...(t.details.counts ? { evidence: { outcome: higher(attempt.evidence?.outcome, t.details.outcome), at, source: t.details.source } } : {}),
-    };
+    case 'StatusObserved': return observed(attempt, at, t.details);
     case 'StatusReadFailed': return read(attempt, at, t.details.next_poll_at, true);
     case 'LookRequested': return { lookUntil: t.details.until, nextPollAt: attempt.nextPollAt === null ? at : Math.min(attempt.nextPollAt, at) };
     case 'AttemptDelivered': return ended('delivered', at, t.details.reason);

@@ -1,4 +1,5 @@
 import type { AttemptState, NotificationState, StepState } from '../domain/state.ts';
+import { amended, copyState } from '../domain/copies.ts';
 
 type Optional<Shape, Left> = Omit<Shape, keyof Left> & Partial<Shape>;
 
@@ -49,6 +50,13 @@ export const packState = (state: NotificationState): StoredState => ({
   settledAt: none(state.settledAt), quietHours: state.quietHours, payload: state.payload, erased: state.erased,
 } satisfies Record<keyof Required<NotificationState>, unknown>);
 
+// What is stored tells the rest. Whatever it tells is taken over, also what no state has: verify is to see what was tampered with.
+const BLANK_ATTEMPT = { ...ATTEMPT, unknownSubmissions: [] as AttemptState['unknownSubmissions'] } as AttemptState;
+const BLANK_STATE: Partial<NotificationState> = NOTIFICATION;
+
+const unpackAttempt = (stored: StoredState['attempts'][number]): AttemptState => amended(BLANK_ATTEMPT, stored);
+const unpackStep = (stored: StoredState['steps'][number]): StepState => Object.assign({ channel: stored.channel, phase: stored.phase, reason: STEP.reason }, stored);
+
 /** The state that was stored so, whether packed or whole. */
 export const unpackState = (stored: StoredState): NotificationState =>
-  ({ ...NOTIFICATION, ...stored, attempts: stored.attempts.map((attempt) => ({ ...ATTEMPT, unknownSubmissions: [], ...attempt })), steps: stored.steps.map((step) => ({ ...STEP, ...step })) });
+  Object.assign(copyState(BLANK_STATE as NotificationState), stored, { attempts: stored.attempts.map(unpackAttempt), steps: stored.steps.map(unpackStep) });
