@@ -38,7 +38,15 @@ export const leavesQueue = (patch: Patch): Patch => {
 export const setFree = (attempt: AttemptState, at: Instant): Patch => ({ requeueAt: Math.max(at, attempt.retryAt ?? at), requeues: Math.max(1, attempt.requeues) });
 
 /** It is known where the message is: nothing waits to be submitted any more. */
-const KNOWN: Patch = { unknownSubmissions: [], resubmitAt: null, resubmitUntil: null, requeueAt: null, retryAt: null, absentLookUps: 0 };
+const nowKnown = (patch: Patch): Patch => {
+  patch.unknownSubmissions = [];
+  patch.resubmitAt = null;
+  patch.resubmitUntil = null;
+  patch.requeueAt = null;
+  patch.retryAt = null;
+  patch.absentLookUps = 0;
+  return patch;
+};
 
 /** Look-ups in a row that found nothing, counted from when the message would have to be visible. */
 const absences = (attempt: AttemptState, at: Instant, seen: { source: string; outcome: string; counts: boolean }): number => {
@@ -106,10 +114,10 @@ export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTran
     case 'SubmissionStarted':
       return { state: 'submitting', submissions: t.details.submission, submissionStartedAt: at, outcomeDueAt: t.details.outcome_due_at, requeueAt: null, retryAt: null, firstSubmissionAt: attempt.firstSubmissionAt ?? at };
     case 'SubmissionAccepted':
-      return {
-        ...KNOWN, state: 'submitted', providerMessageId: t.details.provider_message_id, submittedAt: at, outcomeDueAt: null, reason: null,
+      return nowKnown({
+        state: 'submitted', providerMessageId: t.details.provider_message_id, submittedAt: at, outcomeDueAt: null, reason: null,
         evidence: { outcome: t.details.outcome, at, source: 'submit' }, nextPollAt: t.details.next_poll_at, settledAt: t.details.final ? at : null,
-      };
+      });
     case 'SubmissionDeferred':
     case 'SubmissionAbandoned':
       return {
@@ -131,10 +139,10 @@ export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTran
         outcomeDueAt: null, requeueAt: null, retryAt: null, resubmitAt: null, resubmitUntil: null,
       };
     case 'AttemptAdopted':
-      return {
-        ...read(attempt, at, t.details.next_poll_at, false), ...KNOWN, state: 'submitted', providerMessageId: t.details.provider_message_id,
+      return nowKnown({
+        ...read(attempt, at, t.details.next_poll_at, false), state: 'submitted', providerMessageId: t.details.provider_message_id,
         submittedAt: submissionStart(attempt), reason: 'adopted', evidence: { outcome: t.details.outcome, at, source: 'look_up' },
-      };
+      });
     case 'StatusObserved': return observed(attempt, at, t.details);
     case 'StatusReadFailed': return read(attempt, at, t.details.next_poll_at, true);
     case 'LookRequested': return { lookUntil: t.details.until, nextPollAt: attempt.nextPollAt === null ? at : Math.min(attempt.nextPollAt, at) };
