@@ -1,7 +1,7 @@
 import type { Instant } from './words.ts';
 import type { AttemptState } from './state.ts';
 import { submissionStart } from './state.ts';
-import { copyAttempt } from './copies.ts';
+import { attemptOf } from './copies.ts';
 import type { Transition } from './transitions.ts';
 import type { ReasonCode } from './reasons.ts';
 import { isAccountRefusal } from './provider-state.ts';
@@ -60,7 +60,7 @@ const absences = (attempt: AttemptState, at: Instant, seen: { source: string; ou
 export const plannedAttempt = (at: Instant, t: Extract<Transition, { kind: 'AttemptPlanned' | 'AttemptRenderFailed' }>): AttemptState => {
   const { details: d } = t;
   const rendered = t.kind === 'AttemptPlanned';
-  return copyAttempt({
+  return attemptOf({
     key: d.attempt, step: d.step, channel: d.channel, sequence: d.sequence, origin: d.origin, provider: d.provider,
     state: rendered ? 'planned' : 'render_failed',
     statusByPoll: rendered && t.details.status_by_poll, canLookUp: rendered && t.details.can_look_up,

@@ -20,13 +20,10 @@ const patchAttempt = (state: NotificationState, key: AttemptKey, patch: (attempt
   return { attempts };
 };
 
-const changed = ({ channel, shadow }: StepState, phase: StepState['phase'], reason: ReasonCode | null): StepState =>
-  (shadow ? { channel, phase, reason, shadow } : { channel, phase, reason });
-
 const changeStep = ({ steps }: NotificationState, index: number, phase: StepState['phase'], reason: ReasonCode | null): StepState[] =>
-  steps.map((step, at) => (at === index ? changed(step, phase, reason) : step));
+  steps.map((step, at) => (at === index ? { ...step, phase, reason } : step));
 
-const dropWaiting = ({ steps }: NotificationState, reason: ReasonCode): StepState[] => steps.map((step) => (step.phase === 'waiting' ? changed(step, 'dropped', reason) : step));
+const dropWaiting = ({ steps }: NotificationState, reason: ReasonCode): StepState[] => steps.map((step) => (step.phase === 'waiting' ? { ...step, phase: 'dropped', reason } : step));
 
 const payloadOf = (bound: PayloadBound | undefined): StatePatch => (bound === undefined ? {} : {
   payload: {

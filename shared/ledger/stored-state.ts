@@ -1,5 +1,5 @@
 import type { AttemptState, NotificationState, StepState } from '../domain/state.ts';
-import { amended, copyState } from '../domain/copies.ts';
+import { attemptHasMore, attemptOf, stateHasMore, stateOf } from '../domain/copies.ts';
 
 type Optional<Shape, Left> = Omit<Shape, keyof Left> & Partial<Shape>;
 
@@ -26,7 +26,7 @@ export interface StoredState extends Optional<Omit<NotificationState, 'attempts'
 const none = <Value>(value: Value | null): Value => (value ?? undefined) as Value;
 const no = <Value>(value: Value): Value => (value || undefined) as Value;
 
-const packAttempt = (a: AttemptState): StoredState['attempts'][number] => ({
+const packKnown = (a: AttemptState): StoredState['attempts'][number] => ({
   key: a.key, step: a.step, channel: a.channel, sequence: a.sequence, origin: a.origin, state: a.state, provider: a.provider, statusByPoll: a.statusByPoll, canLookUp: a.canLookUp,
   plannedAt: a.plannedAt, startsAt: a.startsAt, decisionDeadlineAt: a.decisionDeadlineAt,
   reconcile: (a.reconcile === 'none' ? undefined : a.reconcile) as AttemptState['reconcile'], replayWithinMs: none(a.replayWithinMs), visibleAfterMs: none(a.visibleAfterMs),
@@ -40,23 +40,30 @@ const packAttempt = (a: AttemptState): StoredState['attempts'][number] => ({
   reportsByMail: a.reportsByMail, shadow: a.shadow,
 } satisfies Record<keyof Required<AttemptState>, unknown>);
 
-const packStep = ({ channel, phase, reason, shadow }: StepState): StoredState['steps'][number] => ({ channel, phase, reason: none(reason), shadow } satisfies Record<keyof Required<StepState>, unknown>);
+const packAttempt = (a: AttemptState): StoredState['attempts'][number] => (attemptHasMore(a) ? { ...a, ...packKnown(a) } : packKnown(a));
 
-/** What is stored of a state, once it is JSON. */
-export const packState = (state: NotificationState): StoredState => ({
+const packKnownState = (state: NotificationState): StoredState => ({
   eventId: state.eventId, version: state.version, purpose: state.purpose, policyVersion: state.policyVersion, strategy: state.strategy, requestedAt: state.requestedAt,
   expiresAt: state.expiresAt, reconcileUntil: state.reconcileUntil, rejected: none(state.rejected), closed: none(state.closed), paused: none(state.paused),
-  expired: no(state.expired), precondition: none(state.precondition), steps: state.steps.map(packStep), attempts: state.attempts.map(packAttempt),
-  settledAt: none(state.settledAt), quietHours: state.quietHours, payload: state.payload, erased: state.erased,
+  expired: no(state.expired), precondition: none(state.precondition), attempts: state.attempts.map(packAttempt), settledAt: none(state.settledAt),
+  steps: state.steps.map((step) => (step.reason === null ? { ...step, reason: undefined as never } : step)), quietHours: state.quietHours, payload: state.payload, erased: state.erased,
 } satisfies Record<keyof Required<NotificationState>, unknown>);
 
-// What is stored tells the rest. Whatever it tells is taken over, also what no state has: verify is to see what was tampered with.
+/** What is stored of a state, once it is JSON. */
+export const packState = (state: NotificationState): StoredState => (stateHasMore(state) ? { ...state, ...packKnownState(state) } : packKnownState(state));
+
+// What is stored tells the rest. Whatever it tells is taken over, also what is not known here: a later release may have written it, and verify is to see what was tampered with.
 const BLANK_ATTEMPT = { ...ATTEMPT, unknownSubmissions: [] as AttemptState['unknownSubmissions'] } as AttemptState;
 const BLANK_STATE: Partial<NotificationState> = NOTIFICATION;
 
-const unpackAttempt = (stored: StoredState['attempts'][number]): AttemptState => amended(BLANK_ATTEMPT, stored);
-const unpackStep = (stored: StoredState['steps'][number]): StepState => Object.assign({ channel: stored.channel, phase: stored.phase, reason: STEP.reason }, stored);
+/** A member that is named like the prototype must stay a member. */
+const takeOver = <Shape extends object>(blank: Shape, stored: Partial<Shape>): Shape => (Object.hasOwn(stored, '__proto__') ? { ...blank, ...stored } : Object.assign(blank, stored));
+
+const unpackAttempt = (stored: StoredState['attempts'][number]): AttemptState => takeOver(attemptOf(BLANK_ATTEMPT), stored);
+const unpackStep = (stored: StoredState['steps'][number]): StepState => takeOver<StepState>({ channel: stored.channel, phase: stored.phase, reason: STEP.reason }, stored);
 
 /** The state that was stored so, whether packed or whole. */
-export const unpackState = (stored: StoredState): NotificationState =>
-  Object.assign(copyState(BLANK_STATE as NotificationState), stored, { attempts: stored.attempts.map(unpackAttempt), steps: stored.steps.map(unpackStep) });
+export const unpackState = (stored: StoredState): NotificationState => {
+  const state = takeOver<Partial<NotificationState>>(stateOf(BLANK_STATE as NotificationState), stored as Partial<NotificationState>);
+  return Object.assign(state as NotificationState, { attempts: stored.attempts.map(unpackAttempt), steps: stored.steps.map(unpackStep) });
+};
