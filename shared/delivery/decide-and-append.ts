@@ -4,6 +4,7 @@ import { decide } from '../domain/decide.ts';
 import type { Decision, DecisionInput } from '../domain/work.ts';
 import type { NotificationState } from '../domain/state.ts';
 import type { Loaded } from '../ledger/load.ts';
+import { loadedWith } from '../ledger/load.ts';
 import type { Append, Provenance } from '../ledger/rows.ts';
 import { toAppend } from '../ledger/rows.ts';
 import type { Transition } from '../domain/transitions.ts';
@@ -36,13 +37,12 @@ const MOST_ROUNDS = 50;
 
 /** The input of a decision on a loaded notification, at `now`. */
 export const inputFor = (engine: Engine, loaded: Loaded, bound: BoundVersions, grasp?: Grasp): DecisionInput => ({
-  ...(grasp ? { takes: grasp.takes } : {}),
-  now: engine.now(), random: engine.random, policy: bound.policy, carriers: engine.carriers, ...(loaded.providers ? { providers: loaded.providers } : {}),
+  takes: grasp?.takes, now: engine.now(), random: engine.random, policy: bound.policy, carriers: engine.carriers, providers: loaded.providers,
   eligibility: eligibilityOf(sendersFor(engine, bound.policy), loaded), offsetAt,
   render: (planned) => {
     const rendered = renderFor(engine, loaded, bound, planned);
     if (rendered.ok) grasp?.rendered(planned.attemptKey, rendered.message);
-    return rendered.ok ? { ok: true, hash: rendered.hash, ...(rendered.content ? { content: rendered.content } : {}) } : { ok: false, reason: rendered.reason };
+    return rendered.ok ? { ok: true, hash: rendered.hash, content: rendered.content } : { ok: false, reason: rendered.reason };
   },
 });
 
@@ -60,29 +60,31 @@ const isWholeClaim = ({ providers }: Loaded, { transitions, requests }: Decision
   && requests.every((one) => one.kind === 'provider' && one.write === null);
 
 const loadedAfter = (loaded: Loaded, { state, requests }: Decision, { headHash, rows }: Append): Loaded | null =>
-  (rows.destroyed.length > 0 || requests.some((one) => (one.kind === 'provider' && one.write !== null) || one.kind === 'suppress') ? null : { ...loaded, state, headHash });
+  (rows.destroyed.length > 0 || requests.some((one) => (one.kind === 'provider' && one.write !== null) || one.kind === 'suppress') ? null : loadedWith(loaded, { state, headHash, providers: loaded.providers }));
 
 interface How {
   provenance: Provenance;
   enrich?: ((append: Append) => Append) | undefined;
   /** Says that what is loaded may be older than this decision, and whether that matters to it: then nothing is appended, as after a lost race. */
-  maySkip?: (decision: Decision) => boolean;
+  maySkip?: ((decision: Decision) => boolean) | undefined;
+  /** The versions that the notification is bound to, where they are at hand. */
+  bound?: BoundVersions | undefined;
 }
 
 /** Decides on what is loaded and appends it; null where another append came first. */
 export const tryDecide = async (engine: Engine, loaded: Loaded, command: Command, how: How): Promise<Result | null> => {
-  if (engine.hands === noHands) return decideWith(engine, loaded, command, how);
+  if (engine.hands === noHands) return decideWith(engine, loaded, command, { how });
   const grasp = openGrasp(engine);
   try {
-    return await decideWith(engine, loaded, command, { ...how, grasp });
+    return await decideWith(engine, loaded, command, { how, grasp });
   } finally {
     grasp.leave();
   }
 };
 
-const decideWith = async (engine: Engine, loaded: Loaded, command: Command, how: How & { grasp?: Grasp }): Promise<Result | null> => {
-  const bound = await engine.versions.bind(loaded.state.purpose, loaded.state.policyVersion);
-  const decision = decide(command, loaded.state, inputFor(engine, loaded, bound, how.grasp));
+const decideWith = async (engine: Engine, loaded: Loaded, command: Command, { how, grasp }: { how: How; grasp?: Grasp }): Promise<Result | null> => {
+  const bound = how.bound ?? await engine.versions.bind(loaded.state.purpose, loaded.state.policyVersion);
+  const decision = decide(command, loaded.state, inputFor(engine, loaded, bound, grasp));
   if (how.maySkip?.(decision) === true) return null;
   if (decision.transitions.length === 0) return { kind: 'unchanged', state: loaded.state };
   const append = toAppend(decision, { before: loaded.state, prevHash: loaded.headHash, provenance: how.provenance, senders: sendersFor(engine, bound.policy).senderPrints, policy: bound.policy, barring: loaded.suppressed });
@@ -96,7 +98,7 @@ const decideWith = async (engine: Engine, loaded: Loaded, command: Command, how:
   const after = loadedAfter(loaded, decision, append);
   if (after) engine.recent.keep(after);
   else engine.recent.forget(loaded.eventId);
-  how.grasp?.submit(decision, after);
+  grasp?.submit(decision, after);
   return { kind: 'appended', before: loaded.state, decision, after };
 };
 
@@ -135,7 +137,7 @@ export const decideAndAppend = async (engine: Engine, eventId: string, round: Ro
     const bound = await engine.versions.bind(known.state.purpose, known.state.policyVersion);
     let skipped = false;
     const maySkip = (decision: Decision): boolean => (skipped = decision.transitions.length === 0 || !(restsOnItself(decision) || isBareStart(known, decision) || isWholeClaim(known, decision)));
-    const result = await tryDecide(engine, known, round.command(known, bound), { ...round, maySkip });
+    const result = await tryDecide(engine, known, round.command(known, bound), { provenance: round.provenance, enrich: round.enrich, maySkip, bound });
     if (result) return result;
     engine.recent.forget(eventId);
     if (!skipped) {
@@ -149,7 +151,7 @@ export const decideAndAppend = async (engine: Engine, eventId: string, round: Ro
     const bound = await engine.versions.bind(found.state.purpose, found.state.policyVersion);
     const loaded = last === null ? found : await withThrottles(engine, found, bound);
     const provenance = last === null ? round.provenance : afterReload(last);
-    const result = await tryDecide(engine, loaded, round.command(loaded, bound), { ...round, provenance });
+    const result = await tryDecide(engine, loaded, round.command(loaded, bound), { provenance, enrich: round.enrich, bound });
     if (result) {
       if (last !== null && result.kind !== 'not_found') await noteReload(engine, last, cameTo(result));
       return result;

@@ -28,7 +28,8 @@ export const logDecision = (log: Logger, { transitions, state }: Decision): void
   if (!log.isLevelEnabled('info')) return;
   const last = transitions.at(-1);
   if (!last) return;
-  const key = [...transitions].reverse().map(({ transition }) => attemptOf(transition)).find((one) => one !== null) ?? null;
+  const about = transitions.findLast(({ transition }) => attemptOf(transition) !== null);
+  const key = about ? attemptOf(about.transition) : null;
   const attempt = key === null ? null : findAttempt(state, key);
   plainLog(log).info({
     event: EVENTS.decided, event_id: state.eventId, version: state.version, transitions: transitions.map(({ transition }) => transition.kind),

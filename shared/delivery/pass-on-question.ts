@@ -5,6 +5,7 @@ import type { Engine } from './engine.ts';
 export const passOnQuestion = (engine: Engine, { transitions, state }: Decision): void => {
   const askedUntil = state.precondition?.askedUntil ?? null;
   if (askedUntil === null) return;
-  const asked = transitions.map(({ transition }) => transition).find((transition) => transition.kind === 'PreconditionAsked');
-  if (asked !== undefined) engine.onAsked({ eventId: state.eventId, askedUntil, wanted: asked.details.wanted });
+  for (const { transition } of transitions) {
+    if (transition.kind === 'PreconditionAsked') return engine.onAsked({ eventId: state.eventId, askedUntil, wanted: transition.details.wanted });
+  }
 };

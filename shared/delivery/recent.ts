@@ -1,6 +1,7 @@
 import type { EventId } from '../domain/words.ts';
 import type { ProviderStates } from '../domain/provider-state.ts';
 import type { Loaded } from '../ledger/load.ts';
+import { loadedWith } from '../ledger/load.ts';
 
 /** What this process has just appended to or loaded: a hint of what a load would bring. Whatever rests on it is compared by its append. */
 export interface Recent {
@@ -23,7 +24,8 @@ export const createRecent = (): Recent => {
   return {
     find: (eventId) => {
       const loaded = kept.get(eventId);
-      return loaded && providers ? { ...loaded, providers } : null;
+      if (!loaded || !providers) return null;
+      return loaded.providers === providers ? loaded : loadedWith(loaded, { state: loaded.state, headHash: loaded.headHash, providers });
     },
     keep: (loaded) => {
       if (loaded.providers) ({ providers } = loaded);

@@ -6,7 +6,7 @@ import { awaitsDeadline, evidenceClass } from './escalation.ts';
 import { hasOpenDeadLetter } from './payload-lifetime.ts';
 import { claimBlockedUntil } from './precondition.ts';
 import { isOver, nextDecideAt } from './lifecycle.ts';
-import { stepOf } from './clocks.ts';
+import { earliest, stepOf } from './clocks.ts';
 
 /**
  * What an operator should know of a notification. `at_risk`: near its end with nothing under way that can still reach its recipient.
@@ -72,38 +72,39 @@ const fallbackUntil = (policy: Policy, state: NotificationState): Instant => {
 
 /** From when on nothing under way can reach the recipient, if nothing more is heard; null where something can for good. */
 const nothingSince = (policy: Policy, state: NotificationState): Instant | null => {
-  const until = Math.max(state.requestedAt, fallbackUntil(policy, state), ...state.attempts.map((attempt) => usableUntil(policy, state, attempt)));
+  let until = Math.max(state.requestedAt, fallbackUntil(policy, state));
+  for (const attempt of state.attempts) until = Math.max(until, usableUntil(policy, state, attempt));
   return until === ALWAYS ? null : until;
 };
 
+/** Of one that is unresolved. */
 const endangered = (policy: Policy, state: NotificationState): Risk[] => {
-  const since = isUnresolved(state) ? nothingSince(policy, state) : null;
+  const since = nothingSince(policy, state);
   if (since === null || since >= state.expiresAt) return [];
   const attempt = currentAttempt(state)?.key ?? null;
   const pageAt = Math.max(since, state.expiresAt - alertTerms(policy).pageBeforeMs);
-  return [
-    { kind: 'at_risk', since: pageAt, until: state.expiresAt, attempt },
-    ...(since < pageAt ? [{ kind: 'reserve_used' as const, since, until: pageAt, attempt }] : []),
-  ];
+  const page: Risk = { kind: 'at_risk', since: pageAt, until: state.expiresAt, attempt };
+  return since < pageAt ? [page, { kind: 'reserve_used', since, until: pageAt, attempt }] : [page];
 };
 
 /** The objective of an unknown outcome: by then it should be known, or another channel stand in for it. */
 const objectiveMs = (policy: Policy, attempt: AttemptState): number => policy.alerts?.unknownForMs ?? stepOf(policy, attempt.step).decideWithinMs;
 
-const ofAttempt = (policy: Policy, state: NotificationState) => (attempt: AttemptState): Risk[] => {
+/** What is found of one attempt; null where nothing is. `unresolved` as its notification is. */
+const ofAttempt = (policy: Policy, state: NotificationState, { attempt, unresolved }: { attempt: AttemptState; unresolved: boolean }): Risk | null => {
   const { key, startsAt, settledAt } = attempt;
   if (state.closed) {
     // A fact about the past; whoever closed it wants to know that the message came all the same.
     return attempt.state === 'delivered' && settledAt !== null && settledAt > state.closed.at
-      ? [{ kind: 'delivered_after_close', since: settledAt, until: settledAt + LATE_DELIVERY_SHOWN_MS, attempt: key }] : [];
+      ? { kind: 'delivered_after_close', since: settledAt, until: settledAt + LATE_DELIVERY_SHOWN_MS, attempt: key } : null;
   }
-  if (!isUnresolved(state) || settledAt !== null) return [];
+  if (!unresolved || settledAt !== null) return null;
   if (isUnsubmitted(attempt) && attempt.submissions === 0 && !attempt.superseded) {
-    return [{ kind: 'not_dispatched', since: startsAt + alertTerms(policy).dispatchWithinMs, until: state.expiresAt, attempt: key }];
+    return { kind: 'not_dispatched', since: startsAt + alertTerms(policy).dispatchWithinMs, until: state.expiresAt, attempt: key };
   }
   const booked = attempt.unknownSubmissions.at(-1)?.bookedAt;
   return attempt.state === 'submitted_unknown' && booked !== undefined
-    ? [{ kind: 'unknown_too_long', since: booked + objectiveMs(policy, attempt), until: state.reconcileUntil, attempt: key }] : [];
+    ? { kind: 'unknown_too_long', since: booked + objectiveMs(policy, attempt), until: state.reconcileUntil, attempt: key } : null;
 };
 
 /** What is due and was not taken up: a decision, or a status read. */
@@ -119,7 +120,13 @@ const stalled = (policy: Policy, state: NotificationState): Risk[] => {
 /** All that is found of a notification as it stands, now or later; only what is overdue is not among it. What runs in shadow alarms nobody. */
 export const risksOf = (policy: Policy, whole: NotificationState): Risk[] => {
   const state = withoutShadows(whole);
-  return [...endangered(policy, state), ...state.attempts.flatMap(ofAttempt(policy, state))].filter(({ since, until }) => until === null || since < until);
+  const unresolved = isUnresolved(state);
+  const risks = unresolved ? endangered(policy, state) : [];
+  for (const attempt of state.attempts) {
+    const risk = ofAttempt(policy, state, { attempt, unresolved });
+    if (risk) risks.push(risk);
+  }
+  return risks.filter(({ since, until }) => until === null || since < until);
 };
 
 /** How a page about a notification came to its end. */
@@ -149,9 +156,8 @@ export const atRisk = (policy: Policy, state: NotificationState, now: Instant): 
  * is told by its own due instant (`stalled`).
  */
 export const riskAt = (policy: Policy, state: NotificationState, after: Instant = NEVER): Instant | null => {
-  const instants = risksOf(policy, state).map(({ since }) => since).filter((since) => since > after);
-  if (instants.length === 0) return null;
-  const first = Math.min(...instants);
+  const first = earliest(...risksOf(policy, state).map(({ since }) => (since > after ? since : null)));
+  if (first === null) return null;
   const decision = nextDecideAt(state);
   return decision !== null && decision <= first ? null : first;
 };

@@ -15,6 +15,13 @@ const spread = (value: number, share: number, random: Random): number => Math.ro
 export const decisionDeadline = (step: PolicyStep, later: readonly PolicyStep[], startsAt: Instant, expiresAt: Instant): Instant =>
   Math.min(startsAt + step.decideWithinMs, expiresAt - later.reduce((sum, next) => sum + next.reserveMs, 0));
 
+/** The earliest of some instants, those that are null left out; null where that leaves none. */
+export const earliest = (...instants: (Instant | null)[]): Instant | null => {
+  let first: Instant | null = null;
+  for (const at of instants) if (at !== null && (first === null || at < first)) first = at;
+  return first;
+};
+
 /** The step at that index. Throws where the policy has none: a broken invariant. */
 export const stepOf = (policy: Policy, index: number): PolicyStep => {
   const step = policy.steps[index];

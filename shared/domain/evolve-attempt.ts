@@ -1,6 +1,7 @@
 import type { Instant } from './words.ts';
 import type { AttemptState } from './state.ts';
 import { submissionStart } from './state.ts';
+import { attemptOf } from './copies.ts';
 import type { Transition } from './transitions.ts';
 import type { ReasonCode } from './reasons.ts';
 import { isAccountRefusal } from './provider-state.ts';
@@ -28,13 +29,24 @@ const queued = (at: Instant, details: { generation: number; requeue_at: Instant 
 });
 
 /** Whatever leaves the queue waits for no provider any more. */
-export const leavesQueue = (patch: Patch): Patch => (patch.state === undefined || patch.state === 'queued' ? patch : { ...patch, providerWaitAt: null });
+export const leavesQueue = (patch: Patch): Patch => {
+  if (patch.state !== undefined && patch.state !== 'queued') patch.providerWaitAt = null;
+  return patch;
+};
 
 /** Resuming puts it into its queue anew, under a new job id: a job may be in hand that has already been turned away. */
 export const setFree = (attempt: AttemptState, at: Instant): Patch => ({ requeueAt: Math.max(at, attempt.retryAt ?? at), requeues: Math.max(1, attempt.requeues) });
 
 /** It is known where the message is: nothing waits to be submitted any more. */
-const KNOWN: Patch = { unknownSubmissions: [], resubmitAt: null, resubmitUntil: null, requeueAt: null, retryAt: null, absentLookUps: 0 };
+const nowKnown = (patch: Patch): Patch => {
+  patch.unknownSubmissions = [];
+  patch.resubmitAt = null;
+  patch.resubmitUntil = null;
+  patch.requeueAt = null;
+  patch.retryAt = null;
+  patch.absentLookUps = 0;
+  return patch;
+};
 
 /** Look-ups in a row that found nothing, counted from when the message would have to be visible. */
 const absences = (attempt: AttemptState, at: Instant, seen: { source: string; outcome: string; counts: boolean }): number => {
@@ -48,11 +60,11 @@ const absences = (attempt: AttemptState, at: Instant, seen: { source: string; ou
 export const plannedAttempt = (at: Instant, t: Extract<Transition, { kind: 'AttemptPlanned' | 'AttemptRenderFailed' }>): AttemptState => {
   const { details: d } = t;
   const rendered = t.kind === 'AttemptPlanned';
-  return {
+  return attemptOf({
     key: d.attempt, step: d.step, channel: d.channel, sequence: d.sequence, origin: d.origin, provider: d.provider,
     state: rendered ? 'planned' : 'render_failed',
     statusByPoll: rendered && t.details.status_by_poll, canLookUp: rendered && t.details.can_look_up,
-    ...(rendered && t.details.reports_by_mail ? { reportsByMail: true } : {}),
+    reportsByMail: rendered && t.details.reports_by_mail ? true : undefined,
     // Entries from before these were recorded promise nothing of a provider.
     reconcile: (rendered ? t.details.reconcile : null) ?? 'none', replayWithinMs: (rendered ? t.details.replay_within_ms : null) ?? null,
     visibleAfterMs: (rendered ? t.details.visible_after_ms : null) ?? null,
@@ -61,8 +73,8 @@ export const plannedAttempt = (at: Instant, t: Extract<Transition, { kind: 'Atte
     superseded: false, queuedAt: null, generation: 0, retryAt: null, requeueAt: null, requeues: 0, providerWaitAt: null, accountRefusals: 0, submissions: 0,
     firstSubmissionAt: null, unknownSubmissions: [], absentLookUps: 0, resubmitAt: null, resubmitUntil: null, held: false, corrected: false,
     submissionStartedAt: null, outcomeDueAt: null, submittedAt: null, polls: 0, pollsAfterDeadline: 0, failedReads: 0,
-    nextPollAt: null, evidence: null, lookUntil: null, settledAt: rendered ? null : at, reason: rendered ? null : t.details.reason, ...(d.shadow ? { shadow: d.shadow } : {}),
-  };
+    nextPollAt: null, evidence: null, lookUntil: null, settledAt: rendered ? null : at, reason: rendered ? null : t.details.reason, shadow: d.shadow,
+  });
 };
 
 type Evidenced = NonNullable<AttemptState['evidence']>['outcome'];
@@ -72,6 +84,13 @@ const RANK: Record<Evidenced, number> = { unknown: 0, pending: 1, accepted: 2, u
 const higher = (before: Evidenced | undefined, heard: Evidenced | 'not_found' | 'several'): Evidenced => {
   const now = heard === 'not_found' || heard === 'several' ? 'unknown' : heard;
   return before !== undefined && RANK[before] > RANK[now] ? before : now;
+};
+
+const observed = (attempt: AttemptState, at: Instant, seen: Extract<Transition, { kind: 'StatusObserved' }>['details']): Patch => {
+  const patch: Patch = seen.source === 'submit' || seen.source === 'mailbox' ? {} : read(attempt, at, seen.next_poll_at, false);
+  patch.absentLookUps = absences(attempt, at, seen);
+  if (seen.counts) patch.evidence = { outcome: higher(attempt.evidence?.outcome, seen.outcome), at, source: seen.source };
+  return patch;
 };
 
 /** The transitions that change one attempt, and nothing else of its notification. */
@@ -95,10 +114,10 @@ export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTran
     case 'SubmissionStarted':
       return { state: 'submitting', submissions: t.details.submission, submissionStartedAt: at, outcomeDueAt: t.details.outcome_due_at, requeueAt: null, retryAt: null, firstSubmissionAt: attempt.firstSubmissionAt ?? at };
     case 'SubmissionAccepted':
-      return {
+      return nowKnown({
         state: 'submitted', providerMessageId: t.details.provider_message_id, submittedAt: at, outcomeDueAt: null, reason: null,
-        evidence: { outcome: t.details.outcome, at, source: 'submit' }, nextPollAt: t.details.next_poll_at, settledAt: t.details.final ? at : null, ...KNOWN,
-      };
+        evidence: { outcome: t.details.outcome, at, source: 'submit' }, nextPollAt: t.details.next_poll_at, settledAt: t.details.final ? at : null,
+      });
     case 'SubmissionDeferred':
     case 'SubmissionAbandoned':
       return {
@@ -120,14 +139,11 @@ export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTran
         outcomeDueAt: null, requeueAt: null, retryAt: null, resubmitAt: null, resubmitUntil: null,
       };
     case 'AttemptAdopted':
-      return {
-        ...read(attempt, at, t.details.next_poll_at, false), ...KNOWN, state: 'submitted', providerMessageId: t.details.provider_message_id,
+      return nowKnown({
+        ...read(attempt, at, t.details.next_poll_at, false), state: 'submitted', providerMessageId: t.details.provider_message_id,
         submittedAt: submissionStart(attempt), reason: 'adopted', evidence: { outcome: t.details.outcome, at, source: 'look_up' },
-      };
-    case 'StatusObserved': return {
-      ...(t.details.source === 'submit' || t.details.source === 'mailbox' ? {} : read(attempt, at, t.details.next_poll_at, false)), absentLookUps: absences(attempt, at, t.details),
-      ...(t.details.counts ? { evidence: { outcome: higher(attempt.evidence?.outcome, t.details.outcome), at, source: t.details.source } } : {}),
-    };
+      });
+    case 'StatusObserved': return observed(attempt, at, t.details);
     case 'StatusReadFailed': return read(attempt, at, t.details.next_poll_at, true);
     case 'LookRequested': return { lookUntil: t.details.until, nextPollAt: attempt.nextPollAt === null ? at : Math.min(attempt.nextPollAt, at) };
     case 'AttemptDelivered': return ended('delivered', at, t.details.reason);

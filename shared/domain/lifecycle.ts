@@ -3,7 +3,7 @@ import type { AttemptState, NotificationState } from './state.ts';
 import { currentAttempt, hasFailed, isLive, isOnlyShadow, isReconciling, isUnsubmitted, mayBeSent, withoutShadows } from './state.ts';
 import type { Policy } from './policy.ts';
 import { DEFAULT_PAYLOAD_TERMS } from './policy.ts';
-import type { Transition } from './transitions.ts';
+import type { PayloadBound, Transition } from './transitions.ts';
 import type { Work } from './work.ts';
 import type { ReasonCode } from './reasons.ts';
 import { endBarred, nextToStart, skipBarred } from './eligibility.ts';
@@ -14,7 +14,8 @@ import { planStep, queueAttempt } from './plan-attempt.ts';
 import { quietHoursFor } from './quiet-hours.ts';
 import { outcomeUnknown } from './submissions.ts';
 import { lapse, mayResubmit, resubmitDue, takeBackQueued } from './resubmission.ts';
-import { requeueInstant } from './clocks.ts';
+import { earliest, requeueInstant } from './clocks.ts';
+import { copyState } from './copies.ts';
 import { destroyDue, nextDestructionAt } from './payload-lifetime.ts';
 import { publicStatus } from './status.ts';
 
@@ -37,51 +38,59 @@ export interface Intent {
 }
 
 /** What the entry says of the payload: the terms of its policy version, bound for life. */
-const payloadBound = (policy: Policy, { payloadParts, requestedAt }: Intent): Pick<Extract<Transition, { kind: 'NotificationAccepted' }>['details'], 'payload'> => {
-  if (payloadParts === undefined) return {};
+const payloadBound = (policy: Policy, parts: PayloadPart[], requestedAt: Instant): PayloadBound => {
   const { variables, addresses, retryWindowMs, afterSettling } = policy.payload ?? DEFAULT_PAYLOAD_TERMS;
-  return {
-    payload: {
-      parts: payloadParts, variables, addresses, retry_window_ms: retryWindowMs, retention_until: requestedAt + policy.retentionMs,
-      ...(afterSettling === 'nothing' ? { after_settling: afterSettling } : {}),
-    },
-  };
+  const bound: PayloadBound = { parts, variables, addresses, retry_window_ms: retryWindowMs, retention_until: requestedAt + policy.retentionMs };
+  if (afterSettling === 'nothing') bound.after_settling = afterSettling;
+  return bound;
 };
 
 /** Where the policy names steps to ask before, those; a policy that names none means all. */
-const preconditionSteps = (policy: Policy): { precondition_steps?: number[] } => {
-  const steps = policy.steps.flatMap((step, index) => (step.precondition === undefined ? [] : [index]));
-  return steps.length === 0 ? {} : { precondition_steps: steps };
-};
+const preconditionSteps = (policy: Policy): number[] => policy.steps.flatMap((step, index) => (step.precondition === undefined ? [] : [index]));
 
-const shadowSteps = (policy: Policy): { shadow_steps?: number[] } => {
-  const steps = policy.steps.flatMap((step, index) => (step.shadow ? [index] : []));
-  return steps.length === 0 ? {} : { shadow_steps: steps };
-};
+const shadowSteps = (policy: Policy): number[] => policy.steps.flatMap((step, index) => (step.shadow ? [index] : []));
 
 /** The shortest expiry under which the policy's first step and the reserves of the later ones fit; steps in shadow need none. */
 export const shortestExpiryMs = (policy: Policy): number =>
   policy.steps.filter((step) => !step.shadow).slice(1).reduce((sum, step) => sum + step.reserveMs, 1_000);
 
+/** The entry of an acceptance. What says nothing is not in it. */
+const acceptance = (policy: Policy, intent: Intent, expiresAt: Instant): Extract<Transition, { kind: 'NotificationAccepted' }> => {
+  const details: Extract<Transition, { kind: 'NotificationAccepted' }>['details'] = {
+    purpose: policy.purpose, policy_version: policy.version, requested_at: intent.requestedAt, expires_at: expiresAt, recipient_commitment: intent.recipientCommitment,
+    strategy: policy.strategy, urgency: policy.urgency, region: intent.region, reconcile_until: expiresAt + policy.reconcileGraceMs, steps: policy.steps.map((step) => step.channel),
+  };
+  if (intent.payloadParts !== undefined) details.payload = payloadBound(policy, intent.payloadParts, intent.requestedAt);
+  const shadows = shadowSteps(policy);
+  if (shadows.length > 0) details.shadow_steps = shadows;
+  if (intent.onPreconditionError !== undefined) {
+    details.on_precondition_error = intent.onPreconditionError;
+    const asked = preconditionSteps(policy);
+    if (asked.length > 0) details.precondition_steps = asked;
+  }
+  const quietHours = quietHoursFor(policy, intent.region, intent.timeZone ?? null);
+  if (quietHours) details.quiet_hours = quietHours;
+  return { kind: 'NotificationAccepted', details };
+};
+
+/** The entry of an intent whose region the policy does not cover. */
+const rejection = (policy: Policy, intent: Intent, expiresAt: Instant): Transition => ({
+  kind: 'PolicyRejected',
+  details: {
+    reason: 'region', purpose: policy.purpose, policy_version: policy.version, requested_at: intent.requestedAt, expires_at: expiresAt, recipient_commitment: intent.recipientCommitment,
+    ...(intent.payloadParts === undefined ? {} : { payload: payloadBound(policy, intent.payloadParts, intent.requestedAt) }),
+  },
+});
+
 /** Accepts an intent: binds it to its policy version, skips what is barred, plans the first step (or all). */
 export const accept = (work: Work, intent: Intent): void => {
   const { policy } = work.input;
   const expiresAt = intent.expiresAt ?? intent.requestedAt + policy.expiresAfterMs;
-  const common = { purpose: policy.purpose, policy_version: policy.version, requested_at: intent.requestedAt, expires_at: expiresAt, recipient_commitment: intent.recipientCommitment, ...payloadBound(policy, intent) };
   if (!policy.regions[intent.region]) {
-    work.emit({ kind: 'PolicyRejected', details: { reason: 'region', ...common } });
+    work.emit(rejection(policy, intent, expiresAt));
     return destroyDue(work);
   }
-  const quietHours = quietHoursFor(policy, intent.region, intent.timeZone ?? null);
-  work.emit({
-    kind: 'NotificationAccepted',
-    details: {
-      ...common, strategy: policy.strategy, urgency: policy.urgency, region: intent.region,
-      reconcile_until: expiresAt + policy.reconcileGraceMs, steps: policy.steps.map((step) => step.channel), ...shadowSteps(policy),
-      ...(intent.onPreconditionError === undefined ? {} : { on_precondition_error: intent.onPreconditionError, ...preconditionSteps(policy) }),
-      ...(quietHours ? { quiet_hours: quietHours } : {}),
-    },
-  });
+  work.emit(acceptance(policy, intent, expiresAt));
   policy.steps.forEach(({ channel }, step) => {
     const reason = intent.barred[channel];
     if (reason) work.emit({ kind: 'StepSkipped', details: { step, channel, reason } });
@@ -197,15 +206,19 @@ export const advance = (work: Work): void => {
   destroyDue(work);
 };
 
-const statusOnceSettled = (state: NotificationState) => publicStatus({ ...state, settledAt: state.settledAt ?? 0 });
+const statusOnceSettled = (state: NotificationState) => {
+  const settled = copyState(state);
+  settled.settledAt ??= 0;
+  return publicStatus(settled);
+};
 
 /** When something may be started because of an attempt; never while paused. */
-const actedOnAt = (state: NotificationState, attempt: AttemptState): (Instant | null)[] => [
+const actedOnAt = (state: NotificationState, attempt: AttemptState): Instant | null => earliest(
   attempt.state === 'planned' ? attempt.startsAt : null,
   attempt.state === 'queued' ? attempt.requeueAt : null,
   mayResubmit(state, attempt) ? attempt.resubmitAt : null,
   awaitsDeadline(attempt) ? Math.max(attempt.lookUntil ?? attempt.decisionDeadlineAt, claimBlockedUntil(state) ?? 0) : null,
-];
+);
 
 /**
  * The next instant at which a decision may be due; once settled, only a part of the payload may be. Always later than the instant at which the state was
@@ -213,13 +226,12 @@ const actedOnAt = (state: NotificationState, attempt: AttemptState): (Instant | 
  */
 export const nextDecideAt = (state: NotificationState): Instant | null => {
   if (state.settledAt !== null || state.rejected || state.version === 0) return nextDestructionAt(state);
-  const instants: (Instant | null)[] = [canExpire(state) ? state.expiresAt : null, blockedUntil(state), nextDestructionAt(state)];
+  let next = earliest(canExpire(state) ? state.expiresAt : null, blockedUntil(state), nextDestructionAt(state));
   for (const attempt of state.attempts) {
-    if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);
-    if (isReconciling(attempt)) instants.push(state.reconcileUntil);
-    if (attempt.state === 'queued' && mayBeSent(attempt)) instants.push(attempt.resubmitUntil);
-    if (!state.paused) instants.push(...actedOnAt(state, attempt));
+    if (attempt.state === 'submitting') next = earliest(next, attempt.outcomeDueAt);
+    if (isReconciling(attempt)) next = earliest(next, state.reconcileUntil);
+    if (attempt.state === 'queued' && mayBeSent(attempt)) next = earliest(next, attempt.resubmitUntil);
+    if (!state.paused) next = earliest(next, actedOnAt(state, attempt));
   }
-  const due = instants.filter((at): at is Instant => at !== null);
-  return due.length > 0 ? Math.min(...due) : null;
+  return next;
 };

@@ -1,5 +1,6 @@
 import type { AttemptKey, Outcome } from './words.ts';
 import type { LookUpResult, StatusReading } from './provider-answers.ts';
+import { amended } from './copies.ts';
 import type { AttemptState } from './state.ts';
 import { canBeRead, isReconciling, mayBeSent, submissionStart } from './state.ts';
 import type { Work } from './work.ts';
@@ -10,7 +11,10 @@ import type { ReasonCode } from './reasons.ts';
 type Source = 'poll' | 'look_up' | 'mailbox';
 
 const observed = (work: Work, attempt: AttemptState, seen: { source: Source; outcome: Outcome | 'not_found' | 'several'; reason: ReasonCode | null; counts: boolean }): void =>
-  work.emit({ kind: 'StatusObserved', details: { attempt: attempt.key, ...seen, next_poll_at: seen.source === 'mailbox' ? attempt.nextPollAt : scheduled(work, attempt) } });
+  work.emit({ kind: 'StatusObserved', details: {
+    attempt: attempt.key, source: seen.source, outcome: seen.outcome, reason: seen.reason, counts: seen.counts,
+    next_poll_at: seen.source === 'mailbox' ? attempt.nextPollAt : scheduled(work, attempt),
+  } });
 
 const readFailed = (work: Work, attempt: AttemptState, source: 'poll' | 'look_up', failure: { reason: ReasonCode; retryAfterMs: number | null }): void => {
   const next = canBeRead(attempt) ? nextPollAfterFailure(clockOf(work, attempt), failure.retryAfterMs) : null;
@@ -24,12 +28,12 @@ const heard = (work: Work, attempt: AttemptState, source: Source, seen: { outcom
   if (recordOnly || outcome === 'pending' || outcome === 'accepted' || outcome === 'unknown') {
     return observed(work, attempt, { source, outcome, reason, counts: !recordOnly && outcome !== 'unknown' });
   }
-  const details = { attempt: attempt.key, source };
+  const { key } = attempt;
   switch (outcome) {
-    case 'delivered': return work.emit({ kind: 'AttemptDelivered', details: { ...details, reason } });
-    case 'undelivered': return work.emit({ kind: 'AttemptUndelivered', details: { ...details, reason: reason ?? 'carrier_failed' } });
-    case 'rejected': return work.emit({ kind: 'AttemptRejected', details: { ...details, reason: reason ?? 'refused_by_provider' } });
-    case 'suppressed': return work.emit({ kind: 'AttemptSuppressed', details: { ...details, reason: reason ?? 'opted_out' } });
+    case 'delivered': return work.emit({ kind: 'AttemptDelivered', details: { attempt: key, source, reason } });
+    case 'undelivered': return work.emit({ kind: 'AttemptUndelivered', details: { attempt: key, source, reason: reason ?? 'carrier_failed' } });
+    case 'rejected': return work.emit({ kind: 'AttemptRejected', details: { attempt: key, source, reason: reason ?? 'refused_by_provider' } });
+    case 'suppressed': return work.emit({ kind: 'AttemptSuppressed', details: { attempt: key, source, reason: reason ?? 'opted_out' } });
   }
 };
 
@@ -68,7 +72,7 @@ export const recordLookUp = (work: Work, key: AttemptKey, result: LookUpResult):
 };
 
 const adopt = (work: Work, attempt: AttemptState, found: Extract<LookUpResult, { kind: 'found' }>): void => {
-  const adopted: AttemptState = { ...attempt, state: 'submitted', submittedAt: submissionStart(attempt) };
+  const adopted = amended(attempt, { state: 'submitted', submittedAt: submissionStart(attempt) });
   work.emit({
     kind: 'AttemptAdopted',
     details: { attempt: attempt.key, provider_message_id: found.providerMessageId, outcome: found.outcome, next_poll_at: scheduled(work, adopted) },

@@ -1,6 +1,7 @@
 import type { Instant, PayloadPart } from './words.ts';
 import type { AttemptState, NotificationState, PayloadState } from './state.ts';
 import { isDeadLetter, isReached, isReconciling, isUnsubmitted } from './state.ts';
+import { earliest } from './clocks.ts';
 import type { Work } from './work.ts';
 import { retryRefusal } from './retry.ts';
 
@@ -9,7 +10,7 @@ const PARTS: readonly PayloadPart[] = ['secrets', 'variables', 'addresses', 'pre
 
 /** An operator could retry it now or, once it is resumed, later, whatever he takes upon himself. */
 const mayBeRetried = (state: NotificationState, attempt: AttemptState): boolean =>
-  retryRefusal({ ...state, paused: null }, attempt.key, state.requestedAt, { evenIfDelivered: true, acceptDuplicate: true }) === null;
+  retryRefusal(state.paused ? { ...state, paused: null } : state, attempt.key, state.requestedAt, { evenIfDelivered: true, acceptDuplicate: true }) === null;
 
 /** Something may yet lead to another submission: a later step, a resubmission, a failure that is retried, a bounce that takes a delivery back. */
 const mayStillSubmit = (state: NotificationState): boolean =>
@@ -53,28 +54,40 @@ const keptUntil = (state: NotificationState, payload: PayloadState, part: Payloa
   return payload.variables === 'settled' ? state.settledAt : payload.retentionUntil;
 };
 
+/** When the parts that are there are to be destroyed, each told once; nothing where that waits for more than time. */
+const eachDestruction = (state: NotificationState, tell: (part: PayloadPart, at: Instant) => void): void => {
+  const { payload } = state;
+  const end = payload ? submissionsEndAt(state) : null;
+  if (!payload || end === null) return;
+  for (const part of PARTS) {
+    if (!payload.parts.includes(part) || payload.destroyed[part] !== undefined) continue;
+    const kept = keptUntil(state, payload, part);
+    if (kept !== null) tell(part, Math.max(kept, end));
+  }
+};
+
 /**
  * When a part is to be destroyed if nothing else happens: never before the last submission that is possible. Null where it is gone,
  * was never there, or waits for more than time.
  */
-export const destructionAt = (state: NotificationState, part: PayloadPart): Instant | null => {
-  const { payload } = state;
-  if (!payload || !payload.parts.includes(part) || payload.destroyed[part] !== undefined) return null;
-  const kept = keptUntil(state, payload, part);
-  const end = submissionsEndAt(state);
-  return kept === null || end === null ? null : Math.max(kept, end);
+export const destructionAt = (state: NotificationState, wanted: PayloadPart): Instant | null => {
+  let found: Instant | null = null;
+  eachDestruction(state, (part, at) => { if (part === wanted) found = at; });
+  return found;
 };
 
 /** The parts to be destroyed at `now`. */
-export const partsToDestroy = (state: NotificationState, now: Instant): PayloadPart[] => PARTS.filter((part) => {
-  const at = destructionAt(state, part);
-  return at !== null && at <= now;
-});
+export const partsToDestroy = (state: NotificationState, now: Instant): PayloadPart[] => {
+  const due: PayloadPart[] = [];
+  eachDestruction(state, (part, at) => { if (at <= now) due.push(part); });
+  return due;
+};
 
 /** The next instant at which a part is to be destroyed; null where none is by time alone. */
 export const nextDestructionAt = (state: NotificationState): Instant | null => {
-  const instants = PARTS.flatMap((part) => destructionAt(state, part) ?? []);
-  return instants.length > 0 ? Math.min(...instants) : null;
+  let next: Instant | null = null;
+  eachDestruction(state, (_part, at) => { next = earliest(next, at); });
+  return next;
 };
 
 /** Destroys what nothing needs any more, as an entry; its append destroys the boxes. */

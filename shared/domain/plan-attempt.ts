@@ -1,16 +1,25 @@
+import type { Instant } from './words.ts';
 import { attemptKeyOf } from './words.ts';
 import type { Work } from './work.ts';
 import { decisionDeadline, requeueInstant, stepOf } from './clocks.ts';
 import type { AttemptState } from './state.ts';
 import type { Capabilities } from './provider-answers.ts';
+import type { Transition } from './transitions.ts';
 import { withdraw } from './resubmission.ts';
 import { laterSteps, opening } from './windows.ts';
 
-/** What its provider can do for an attempt, fixed with it: another carrier later alters nothing of what was planned. */
-const bound = ({ statusByPoll, reconcile, dedup, replayWithinMs, visibleAfterMs, reportsByMail }: Capabilities) => ({
-  status_by_poll: statusByPoll, can_look_up: reconcile === 'reference' || reconcile === 'heuristic', reconcile,
-  replay_within_ms: dedup === 'replay' ? replayWithinMs ?? null : null, visible_after_ms: reconcile === 'reference' ? visibleAfterMs ?? null : null,
-  ...(reportsByMail ? { reports_by_mail: reportsByMail } : {}),
+type Planned = Extract<Transition, { kind: 'AttemptPlanned' }>['details'];
+type Common = Pick<Planned, 'attempt' | 'step' | 'channel' | 'sequence' | 'origin' | 'provider' | 'template' | 'template_version' | 'decision_deadline_at'>;
+
+/**
+ * The entry of an attempt that was rendered, with what its provider can do for it, fixed with it: another carrier later alters nothing of what was
+ * planned. Each member is named: putting the entry together from parts cost more than all else of planning it.
+ */
+const plannedDetails = (c: Common, can: Capabilities, { startsAt, renderHash }: { startsAt: Instant; renderHash: string }): Planned => ({
+  attempt: c.attempt, step: c.step, channel: c.channel, sequence: c.sequence, origin: c.origin, provider: c.provider, template: c.template, template_version: c.template_version,
+  decision_deadline_at: c.decision_deadline_at, status_by_poll: can.statusByPoll, can_look_up: can.reconcile === 'reference' || can.reconcile === 'heuristic', reconcile: can.reconcile,
+  replay_within_ms: can.dedup === 'replay' ? can.replayWithinMs ?? null : null, visible_after_ms: can.reconcile === 'reference' ? can.visibleAfterMs ?? null : null,
+  render_hash: renderHash, starts_at: startsAt,
 });
 
 /**
@@ -25,23 +34,21 @@ export const planStep = (work: Work, index: number, origin: AttemptState['origin
   const attempt = attemptKeyOf(work.state.eventId, step.channel, sequence);
   const carrier = carriers[step.channel];
   const startsAt = opening(work, step.channel) ?? now;
-  const common = {
+  const common: Common = {
     attempt, step: index, channel: step.channel, sequence, origin, provider: carrier.name, template: step.template,
     template_version: step.templateVersion, decision_deadline_at: decisionDeadline(step, origin === 'policy' && !step.shadow ? laterSteps(work, index) : [], startsAt, work.state.expiresAt),
-    ...(step.shadow ? { shadow: step.shadow } : {}),
   };
   const rendered = render({ step, attemptKey: attempt, plannedAt: now });
   if (!rendered.ok) {
-    work.emit({ kind: 'AttemptRenderFailed', details: { ...common, reason: rendered.reason } });
+    work.emit({ kind: 'AttemptRenderFailed', details: { ...common, reason: rendered.reason, ...(step.shadow ? { shadow: step.shadow } : {}) } });
     if (!step.shadow) work.request({ kind: 'dead_letter', attempt, channel: step.channel, reason: rendered.reason });
     return;
   }
-  work.emit({
-    kind: 'AttemptPlanned',
-    details: {
-      ...common, ...bound(carrier.capabilities), render_hash: rendered.hash, starts_at: startsAt, ...(rendered.content ? { content: rendered.content } : {}),
-    },
-  });
+  const details = plannedDetails(common, carrier.capabilities, { startsAt, renderHash: rendered.hash });
+  if (step.shadow) details.shadow = step.shadow;
+  if (carrier.capabilities.reportsByMail) details.reports_by_mail = true;
+  if (rendered.content) details.content = rendered.content;
+  work.emit({ kind: 'AttemptPlanned', details });
   if (startsAt <= now) queueAttempt(work, work.attempt(attempt));
 };
 

@@ -1,4 +1,5 @@
 import type { Instant } from './words.ts';
+import { amended } from './copies.ts';
 import type { AttemptState } from './state.ts';
 import { canBeRead } from './state.ts';
 import type { Work } from './work.ts';
@@ -16,7 +17,7 @@ export const firstPoll = (work: Work, attempt: AttemptState): Instant | null =>
 
 /** The schedule as it stands after one more read of this attempt. */
 export const scheduled = (work: Work, attempt: AttemptState): Instant | null =>
-  firstPoll(work, { ...attempt, pollsAfterDeadline: attempt.pollsAfterDeadline + (isPastDeadline(attempt, work.input.now) ? 1 : 0) });
+  firstPoll(work, isPastDeadline(attempt, work.input.now) ? amended(attempt, { pollsAfterDeadline: attempt.pollsAfterDeadline + 1 }) : attempt);
 
 /** Past its deadline reads come ever further apart, whatever became of the deadline: while paused it is not dealt with. */
 export const isPastDeadline = (attempt: AttemptState, now: Instant): boolean =>

@@ -1,6 +1,7 @@
 import type { Instant } from './words.ts';
 import type { OnUnknown, PolicyStep } from './policy.ts';
 import type { ReasonCode } from './reasons.ts';
+import { amended } from './copies.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { hasLostPayload, isUnsubmitted, mayBeSent } from './state.ts';
 import type { Work } from './work.ts';
@@ -57,7 +58,7 @@ export const planResubmission = (work: Work, attempt: AttemptState, basis: { rea
 
 /** Takes a resubmission back: the attempt is as unknown as before, and looked for again. With `hold` policy submits it no more. */
 export const withdraw = (work: Work, attempt: AttemptState, reason: ReasonCode, hold: boolean): void => {
-  const unknown: AttemptState = { ...attempt, state: 'submitted_unknown', submissionStartedAt: attempt.unknownSubmissions[0]?.startedAt ?? attempt.submissionStartedAt };
+  const unknown = amended(attempt, { state: 'submitted_unknown', submissionStartedAt: attempt.unknownSubmissions[0]?.startedAt ?? attempt.submissionStartedAt });
   work.emit({ kind: 'ResubmissionWithdrawn', details: { attempt: attempt.key, reason, hold, next_poll_at: firstPoll(work, unknown) } });
 };
 

@@ -139,11 +139,8 @@ export const emptyState = (eventId: EventId): NotificationState => ({
   rejected: null, closed: null, paused: null, expired: false, precondition: null, steps: [], attempts: [], settledAt: null,
 });
 
-const NEVER_SUBMITTED: ReadonlySet<AttemptStateName> = new Set(['planned', 'queued']);
-const FAILED: ReadonlySet<AttemptStateName> = new Set(['rejected', 'undelivered', 'suppressed', 'render_failed', 'dead_lettered']);
-
 /** Planned or queued: nothing is at the provider, and nothing is on its way there. */
-export const isUnsubmitted = (attempt: AttemptState): boolean => NEVER_SUBMITTED.has(attempt.state);
+export const isUnsubmitted = ({ state }: AttemptState): boolean => state === 'planned' || state === 'queued';
 /**
  * The same without what runs in shadow: nothing follows from that, so whatever alarms or counts looks at the rest alone. Steps keep their numbers, and
  * one in shadow never waits.
@@ -153,7 +150,8 @@ export const withoutShadows = (state: NotificationState): NotificationState =>
 /** Nothing of it is more than a shadow. */
 export const isOnlyShadow = (state: NotificationState): boolean => state.steps.length > 0 && state.steps.every((step) => step.shadow);
 /** Ended in a definite failure. */
-export const hasFailed = (attempt: AttemptState): boolean => FAILED.has(attempt.state);
+export const hasFailed = ({ state }: AttemptState): boolean =>
+  state === 'rejected' || state === 'undelivered' || state === 'suppressed' || state === 'render_failed' || state === 'dead_lettered';
 /** A submission of it may have been processed, and nobody can tell: it must not be called unsubmitted, cancelled or failed. */
 export const mayBeSent = (attempt: AttemptState): boolean => attempt.unknownSubmissions.length > 0;
 /** When the earliest submission that may have reached the provider was started; where there is none, the newest one. */

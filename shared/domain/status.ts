@@ -2,7 +2,7 @@ import type { ReasonCode } from './reasons.ts';
 import type { Channel, PublicStatus } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { wasPassedOver } from './eligibility.ts';
-import { currentAttempt, hasFailed, isOnlyShadow, isUnsubmitted, mayBeSent } from './state.ts';
+import { currentAttempt, hasFailed, isOnlyShadow, isUnsubmitted, mayBeSent, withoutShadows } from './state.ts';
 
 /** An attempt through which something user-facing may still come to pass, or from which an answer is still awaited. */
 const isOpen = (attempt: AttemptState): boolean => {
@@ -21,17 +21,19 @@ const mayStillClaim = (state: NotificationState): boolean => {
     && (attempt === null || (!attempt.corrected && (hasFailed(attempt) || !attempt.deadlinePassed)));
 };
 
+/** As many channels were delivered as could be used at all. */
+const isDeliveredByAll = (state: NotificationState): boolean =>
+  new Set(state.attempts.filter((attempt) => attempt.state === 'delivered').map((attempt) => attempt.channel)).size
+  === state.steps.filter((step, index) => !step.shadow && !wasPassedOver(state, index)).length;
+
 /** The public status of a notification: a pure function of its state, first match wins; what runs in shadow counts only where nothing else does. Source: the design's table. */
 export const publicStatus = (state: NotificationState): PublicStatus => {
-  const onlyShadow = isOnlyShadow(state);
-  const attempts = state.attempts.filter((attempt) => onlyShadow || !attempt.shadow);
-  const has = (name: AttemptState['state']): boolean => attempts.some((attempt) => attempt.state === name);
   if (state.rejected) return 'policy_rejected';
-  const wanted = state.steps.filter((step, index) => !step.shadow && !wasPassedOver(state, index)).length;
-  const delivered = new Set(state.attempts.filter((attempt) => attempt.state === 'delivered').map((attempt) => attempt.channel)).size;
-  if (state.strategy === 'all' && delivered > 0) return delivered === wanted ? 'delivered' : 'partially_delivered';
-  if (delivered > 0) return 'delivered';
+  if (state.attempts.some((attempt) => attempt.state === 'delivered')) return state.strategy === 'all' && !isDeliveredByAll(state) ? 'partially_delivered' : 'delivered';
   if (state.closed) return 'closed';
+  const onlyShadow = isOnlyShadow(state);
+  const { attempts } = onlyShadow ? state : withoutShadows(state);
+  const has = (name: AttemptState['state']): boolean => attempts.some((attempt) => attempt.state === name);
   if (mayStillClaim(state) || attempts.some(isOpen)) return attempts.some(wasSubmitted) ? 'in_progress' : 'accepted';
   if (has('submitted')) return 'sent';
   if (has('submitted_unknown')) return 'unknown';

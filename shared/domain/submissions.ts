@@ -1,5 +1,6 @@
 import type { AttemptKey } from './words.ts';
 import type { SubmitResult } from './provider-answers.ts';
+import { amended } from './copies.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { findAttempt, isPastExpiry, mayBeSent } from './state.ts';
 import type { Work } from './work.ts';
@@ -34,7 +35,7 @@ export const startSubmission = (work: Work, key: AttemptKey): void => {
   const { throttle } = work.stepFor(attempt);
   if (throttle && submission === 1) work.request({ kind: 'throttle', attempt: key, channel: attempt.channel, most: throttle.most, withinMs: throttle.withinMs });
   const probe = passProvider(work, attempt, { submission, outcomeDueAt });
-  work.emit({ kind: 'SubmissionStarted', details: { attempt: key, submission, outcome_due_at: outcomeDueAt, ...(probe ? { probe } : {}) } });
+  work.emit({ kind: 'SubmissionStarted', details: probe ? { attempt: key, submission, outcome_due_at: outcomeDueAt, probe } : { attempt: key, submission, outcome_due_at: outcomeDueAt } });
 };
 
 /** Ends an attempt in shadow, where its provider would have been called. `reason` says why it could not have been. */
@@ -42,7 +43,7 @@ export const endShadowed = (work: Work, key: AttemptKey, reason: ReasonCode | nu
 
 /** Books the outcome as unknown: live until its grace ends, looked for where the provider can be asked, never called failed. */
 export const outcomeUnknown = (work: Work, attempt: AttemptState, reason: ReasonCode): void => {
-  const next = firstPoll(work, { ...attempt, state: 'submitted_unknown' });
+  const next = firstPoll(work, amended(attempt, { state: 'submitted_unknown' }));
   work.emit({
     kind: 'SubmissionOutcomeUnknown',
     details: {
@@ -53,7 +54,7 @@ export const outcomeUnknown = (work: Work, attempt: AttemptState, reason: Reason
 };
 
 const accepted = (work: Work, attempt: AttemptState, submission: number, providerMessageId: string): void => {
-  const next = firstPoll(work, { ...attempt, state: 'submitted', submittedAt: work.input.now });
+  const next = firstPoll(work, amended(attempt, { state: 'submitted', submittedAt: work.input.now }));
   work.emit({
     kind: 'SubmissionAccepted',
     details: {

@@ -84,33 +84,43 @@ export interface Work {
 
 /** Opens a decision on that state. */
 export const openWork = (input: DecisionInput, start: NotificationState): Work => {
-  let state = start;
   const transitions: Stamped[] = [];
   const states: NotificationState[] = [];
   let requests: Request[] = [];
-  const written = new Map<ProviderName, ProviderState | null>();
+  /** What this decision writes of a provider, or rests on (null). Nearly always one of them, or none. */
+  const written: { provider: ProviderName; write: ProviderState | null }[] = [];
   const known = (name: ProviderName): ProviderState => input.providers?.[name] ?? NEVER_OPENED;
-  const providerRequests = (): Request[] => [...written].map(([provider, write]) => ({ kind: 'provider', provider, expected: known(provider).revision, write }));
-  return {
+  const findWritten = (name: ProviderName) => written.find(({ provider }) => provider === name);
+  // A plain member and not a getter: an object with one is slow in every access, and each rule reads this.
+  const work: Work & { state: NotificationState } = {
     input,
-    get state() { return state; },
+    state: start,
     emit: (transition) => {
       const stamped = { at: input.now, transition };
-      state = evolve(state, stamped);
+      work.state = evolve(work.state, stamped);
       transitions.push(stamped);
-      states.push(state);
+      states.push(work.state);
     },
     request: (request) => { requests.push(request); },
     dropEnqueue: (key) => { requests = requests.filter((one) => one.kind !== 'enqueue' || one.attempt !== key); },
     attempt: (key) => {
-      const found = findAttempt(state, key);
+      const found = findAttempt(work.state, key);
       if (!found) throw new Error(`no attempt ${key}`);
       return found;
     },
     stepFor: (attempt) => stepOf(input.policy, attempt.step),
-    provider: (name) => written.get(name) ?? known(name),
-    setProvider: (name, next) => { written.set(name, { ...next, revision: known(name).revision + 1 }); },
-    restOnProvider: (name) => { if (input.providers && !written.has(name)) written.set(name, null); },
-    finish: () => ({ transitions, requests: [...requests, ...providerRequests()], state, states }),
+    provider: (name) => findWritten(name)?.write ?? known(name),
+    setProvider: (name, next) => {
+      const write = { ...next, revision: known(name).revision + 1 };
+      const before = findWritten(name);
+      if (before) before.write = write;
+      else written.push({ provider: name, write });
+    },
+    restOnProvider: (name) => { if (input.providers && !findWritten(name)) written.push({ provider: name, write: null }); },
+    finish: () => ({
+      transitions, state: work.state, states,
+      requests: [...requests, ...written.map(({ provider, write }): Request => ({ kind: 'provider', provider, expected: known(provider).revision, write }))],
+    }),
   };
+  return work;
 };

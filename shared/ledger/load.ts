@@ -31,6 +31,12 @@ export interface Loaded {
   region?: string;
 }
 
+/** What was loaded, as it is after an append, or with what is known of the providers by now. */
+export const loadedWith = (l: Loaded, { state, headHash, providers }: Pick<Loaded, 'state' | 'headHash' | 'providers'>): Loaded => ({
+  eventId: l.eventId, state, headHash, locale: l.locale, requestedAt: l.requestedAt, region: l.region, recipient: l.recipient, variables: l.variables, suppressed: l.suppressed,
+  secrets: l.secrets, providers,
+});
+
 interface Row {
   event_id: string; state: StoredState; head_hash: Buffer; locale: string; requested_at: Date; region: string;
   recipient_key: string | null; recipient_box: Buffer | null; variables_key: string | null; variables_box: Buffer | null;

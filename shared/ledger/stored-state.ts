@@ -1,4 +1,5 @@
 import type { AttemptState, NotificationState, StepState } from '../domain/state.ts';
+import { attemptHasMore, attemptOf, stateHasMore, stateOf } from '../domain/copies.ts';
 
 type Optional<Shape, Left> = Omit<Shape, keyof Left> & Partial<Shape>;
 
@@ -21,12 +22,13 @@ export interface StoredState extends Optional<Omit<NotificationState, 'attempts'
   steps: Optional<StepState, typeof STEP>[];
 }
 
-/** What is not there, JSON leaves out. Spelt out and not a loop over names: this is done for every attempt in every append. */
+/** What is not there, JSON leaves out. Every member named, in one order: this is done for every attempt in every append, and all of them share a hidden class. */
 const none = <Value>(value: Value | null): Value => (value ?? undefined) as Value;
 const no = <Value>(value: Value): Value => (value || undefined) as Value;
 
-const packAttempt = (a: AttemptState): StoredState['attempts'][number] => ({
-  ...a,
+const packKnown = (a: AttemptState): StoredState['attempts'][number] => ({
+  key: a.key, step: a.step, channel: a.channel, sequence: a.sequence, origin: a.origin, state: a.state, provider: a.provider, statusByPoll: a.statusByPoll, canLookUp: a.canLookUp,
+  plannedAt: a.plannedAt, startsAt: a.startsAt, decisionDeadlineAt: a.decisionDeadlineAt,
   reconcile: (a.reconcile === 'none' ? undefined : a.reconcile) as AttemptState['reconcile'], replayWithinMs: none(a.replayWithinMs), visibleAfterMs: none(a.visibleAfterMs),
   providerMessageId: none(a.providerMessageId), renderHash: none(a.renderHash), deadlinePassed: no(a.deadlinePassed), superseded: no(a.superseded), queuedAt: none(a.queuedAt),
   generation: no(a.generation), retryAt: none(a.retryAt), requeueAt: none(a.requeueAt), requeues: no(a.requeues), providerWaitAt: none(a.providerWaitAt),
@@ -35,14 +37,33 @@ const packAttempt = (a: AttemptState): StoredState['attempts'][number] => ({
   nextPollAt: none(a.nextPollAt), evidence: none(a.evidence), lookUntil: none(a.lookUntil), absentLookUps: no(a.absentLookUps), resubmitAt: none(a.resubmitAt),
   resubmitUntil: none(a.resubmitUntil), held: no(a.held), corrected: no(a.corrected), settledAt: none(a.settledAt), reason: none(a.reason),
   unknownSubmissions: (a.unknownSubmissions.length === 0 ? undefined : a.unknownSubmissions) as AttemptState['unknownSubmissions'],
-});
+  reportsByMail: a.reportsByMail, shadow: a.shadow,
+} satisfies Record<keyof Required<AttemptState>, unknown>);
+
+const packAttempt = (a: AttemptState): StoredState['attempts'][number] => (attemptHasMore(a) ? { ...a, ...packKnown(a) } : packKnown(a));
+
+const packKnownState = (state: NotificationState): StoredState => ({
+  eventId: state.eventId, version: state.version, purpose: state.purpose, policyVersion: state.policyVersion, strategy: state.strategy, requestedAt: state.requestedAt,
+  expiresAt: state.expiresAt, reconcileUntil: state.reconcileUntil, rejected: none(state.rejected), closed: none(state.closed), paused: none(state.paused),
+  expired: no(state.expired), precondition: none(state.precondition), attempts: state.attempts.map(packAttempt), settledAt: none(state.settledAt),
+  steps: state.steps.map((step) => (step.reason === null ? { ...step, reason: undefined as never } : step)), quietHours: state.quietHours, payload: state.payload, erased: state.erased,
+} satisfies Record<keyof Required<NotificationState>, unknown>);
 
 /** What is stored of a state, once it is JSON. */
-export const packState = (state: NotificationState): StoredState => ({
-  ...state, rejected: none(state.rejected), closed: none(state.closed), paused: none(state.paused), expired: no(state.expired), precondition: none(state.precondition),
-  settledAt: none(state.settledAt), attempts: state.attempts.map(packAttempt), steps: state.steps.map((step) => (step.reason === null ? { ...step, reason: undefined as never } : step)),
-});
+export const packState = (state: NotificationState): StoredState => (stateHasMore(state) ? { ...state, ...packKnownState(state) } : packKnownState(state));
+
+// What is stored tells the rest. Whatever it tells is taken over, also what is not known here: a later release may have written it, and verify is to see what was tampered with.
+const BLANK_ATTEMPT = { ...ATTEMPT, unknownSubmissions: [] as AttemptState['unknownSubmissions'] } as AttemptState;
+const BLANK_STATE: Partial<NotificationState> = NOTIFICATION;
+
+/** A member that is named like the prototype must stay a member. */
+const takeOver = <Shape extends object>(blank: Shape, stored: Partial<Shape>): Shape => (Object.hasOwn(stored, '__proto__') ? { ...blank, ...stored } : Object.assign(blank, stored));
+
+const unpackAttempt = (stored: StoredState['attempts'][number]): AttemptState => takeOver(attemptOf(BLANK_ATTEMPT), stored);
+const unpackStep = (stored: StoredState['steps'][number]): StepState => takeOver<StepState>({ channel: stored.channel, phase: stored.phase, reason: STEP.reason }, stored);
 
 /** The state that was stored so, whether packed or whole. */
-export const unpackState = (stored: StoredState): NotificationState =>
-  ({ ...NOTIFICATION, ...stored, attempts: stored.attempts.map((attempt) => ({ ...ATTEMPT, unknownSubmissions: [], ...attempt })), steps: stored.steps.map((step) => ({ ...STEP, ...step })) });
+export const unpackState = (stored: StoredState): NotificationState => {
+  const state = takeOver<Partial<NotificationState>>(stateOf(BLANK_STATE as NotificationState), stored as Partial<NotificationState>);
+  return Object.assign(state as NotificationState, { attempts: stored.attempts.map(unpackAttempt), steps: stored.steps.map(unpackStep) });
+};

@@ -43,3 +43,12 @@ test('what says something is kept, whatever it is', () => {
   });
   expect(unpackState(JSON.parse(JSON.stringify(packState(state))) as StoredState)).toEqual(state);
 });
+
+test('what is not known here is read, and stored again, as it stands: a later release may have written it, and verify sees what was forged', () => {
+  const attempt = { key: 'evt_1.sms.1', sequence: 1, later: 1, ['__proto__']: { shadow: true } } as unknown as StoredState['attempts'][number];
+  const stored = { ...packState(emptyState('evt_1')), later: 2, attempts: [attempt], steps: [{ channel: 'sms', phase: 'waiting', later: 3 }] } as unknown as StoredState;
+  const state = unpackState(stored);
+  expect(state).toMatchObject({ later: 2, attempts: [{ key: 'evt_1.sms.1', later: 1, polls: 0, evidence: null, unknownSubmissions: [] }], steps: [{ reason: null, later: 3 }] });
+  expect(state.attempts[0]?.shadow).toBeUndefined();
+  expect(packState(state)).toMatchObject({ later: 2, attempts: [{ key: 'evt_1.sms.1', later: 1 }], steps: [{ later: 3 }] });
+});

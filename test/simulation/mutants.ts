@@ -67,12 +67,12 @@ export const MUTANTS: readonly Mutant[] = [
   one(6, 'claim-before-the-answer', `${DOMAIN}/decide.ts`, ['recordStatus(work, command.attempt, command.reading, command.source);', 'advance(work); recordStatus(work, command.attempt, command.reading, command.source);']),
   one(7, 'late-observation-downgrades', `${DOMAIN}/observations.ts`, ['const recordOnly = !isReconciling(attempt);', 'const recordOnly = false;']),
   one(8, 'late-delivery-retracts-fallback', `${DOMAIN}/observations.ts`, [
-    "case 'delivered': return work.emit({ kind: 'AttemptDelivered', details: { ...details, reason } });",
-    "case 'delivered': { work.emit({ kind: 'AttemptDelivered', details: { ...details, reason } }); for (const other of work.state.attempts) if (other.state === 'queued') work.emit({ kind: 'AttemptCancelled', details: { attempt: other.key, reason: 'superseded' } }); return; }",
+    "case 'delivered': return work.emit({ kind: 'AttemptDelivered', details: { attempt: key, source, reason } });",
+    "case 'delivered': { work.emit({ kind: 'AttemptDelivered', details: { attempt: key, source, reason } }); for (const other of work.state.attempts) if (other.state === 'queued') work.emit({ kind: 'AttemptCancelled', details: { attempt: other.key, reason: 'superseded' } }); return; }",
   ]),
   one(9, 'expiry-pushed-by-a-retry', `${DOMAIN}/evolve.ts`, [
-    'return { ...next, version: state.version + 1 };',
-    "return { ...next, ...(transition.kind === 'SubmissionDeferred' ? { expiresAt: next.expiresAt + 60_000 } : {}), version: state.version + 1 };",
+    'next.version = state.version + 1;',
+    "next.version = state.version + 1; if (transition.kind === 'SubmissionDeferred') next.expiresAt += 60_000;",
   ]),
   {
     number: 10, name: 'start-after-close', patches: [
@@ -127,7 +127,7 @@ export const MUTANTS: readonly Mutant[] = [
   one(29, 'recovery-skips-queued', `${DOMAIN}/lifecycle.ts`, ["attempt.state === 'queued' ? attempt.requeueAt : null,", '']),
   one(30, 'clock-of-the-host', `${DELIVERY}/decide-and-append.ts`, ['now: engine.now(), random', 'now: Date.now(), random']),
   // Beyond the list.
-  one(31, 'lost-worker-never-rescued', `${DOMAIN}/lifecycle.ts`, ["if (attempt.state === 'submitting') instants.push(attempt.outcomeDueAt);", '']),
+  one(31, 'lost-worker-never-rescued', `${DOMAIN}/lifecycle.ts`, ["if (attempt.state === 'submitting') next = earliest(next, attempt.outcomeDueAt);", '']),
   one(32, 'claim-on-old-evidence', `${DOMAIN}/escalation.ts`, ['const needsLook = canBeRead(attempt) && !isFresh(work, attempt);', 'const needsLook = false as boolean;']),
   one(33, 'suppression-not-in-the-append', TWIN, [IS_BARRED, '']),
   one(34, 'opt-out-outside-the-append', 'shared/ledger/rows.ts', ["request.kind === 'suppress' ? [{", "request.kind === 'suppress' && transitions.length > 9 ? [{"]),
