@@ -73,27 +73,30 @@ interface Chain {
   barring?: readonly string[];
 }
 
-const entryRows = ({ transitions, states }: Pick<Decision, 'transitions' | 'states'>, { before, prevHash, provenance }: Chain) => {
+const entryRows = ({ transitions, states }: Pick<Decision, 'transitions' | 'states'>, { before, prevHash, provenance }: Chain): { entries: Record<string, unknown>[]; headHash: Buffer } => {
   let state = before;
   let previous: Uint8Array = prevHash;
-  return transitions.map(({ at, transition }, index) => {
+  let headHash: Buffer | null = null;
+  const known = states?.length === transitions.length ? states : [];
+  const entries = transitions.map(({ at, transition }, index) => {
     const key = attemptOf(transition);
     const from = state.version === 0 ? null : stateOf(state, key);
-    state = (states?.length === transitions.length ? states[index] : undefined) ?? evolve(state, { at, transition });
-    const content = {
-      event_id: state.eventId, version: state.version, kind: transition.kind, at, actor: provenance.actor,
-      request_id: provenance.requestId, policy_version: state.policyVersion, from, to: stateOf(state, key), details: transition.details,
+    state = known[index] ?? evolve(state, { at, transition });
+    const { eventId, version, policyVersion } = state;
+    const { kind } = transition;
+    const to = stateOf(state, key);
+    const body = canonicalText({
+      event_id: eventId, version, kind, at, actor: provenance.actor, request_id: provenance.requestId, policy_version: policyVersion, from, to, details: transition.details,
+    });
+    const before = previous;
+    previous = headHash = chainHash(before, body);
+    return {
+      event_id: eventId, version, kind, at, actor: provenance.actor, request_id: provenance.requestId, policy_version: policyVersion, attempt_key: key, from_state: from, to_state: to,
+      body, prev_hash: before, hash: previous,
     };
-    const body = canonicalText(content);
-    const hash = chainHash(previous, body);
-    const row = {
-      event_id: content.event_id, version: content.version, kind: content.kind, at, actor: content.actor,
-      request_id: content.request_id, policy_version: content.policy_version, attempt_key: key, from_state: from, to_state: content.to,
-      body, prev_hash: previous, hash,
-    };
-    previous = hash;
-    return { row, hash };
   });
+  if (headHash === null) throw new Error('an append without transitions');
+  return { entries, headHash };
 };
 
 /** The public outcome of an attempt, neutral of providers. */
@@ -111,13 +114,26 @@ const plannedRow = (attempt: AttemptState, after: NotificationState, template: {
   decision_deadline_at: attempt.decisionDeadlineAt, planned_at: attempt.plannedAt,
 });
 
-/** Template of each attempt planned in this very decision. A row that exists keeps its own. */
-const plannedTemplates = (stamped: readonly Stamped[]): Map<string, { name: string; version: number }> =>
-  new Map(stamped.flatMap(({ transition: t }) =>
-    (t.kind === 'AttemptPlanned' || t.kind === 'AttemptRenderFailed'
-      ? [[t.details.attempt, { name: t.details.template, version: t.details.template_version }] as const] : [])));
+/** The attempts that a decision planned, with the template of each, and those of before that it changed: these keep their own. */
+const attemptRows = ({ transitions, state: after }: Decision, before: NotificationState) => {
+  const planned: Record<string, unknown>[] = [];
+  const changed: Record<string, unknown>[] = [];
+  for (const attempt of after.attempts) {
+    if (attempt === findAttempt(before, attempt.key)) continue;
+    const template = templateOf(transitions, attempt.key);
+    if (template === null) changed.push(changedRow(attempt, after.eventId));
+    else planned.push(plannedRow(attempt, after, template));
+  }
+  return { planned, changed };
+};
+const templateOf = (transitions: readonly Stamped[], key: string): { name: string; version: number } | null => {
+  for (const { transition: t } of transitions) {
+    if ((t.kind === 'AttemptPlanned' || t.kind === 'AttemptRenderFailed') && t.details.attempt === key) return { name: t.details.template, version: t.details.template_version };
+  }
+  return null;
+};
 
-const outboxRow = (eventId: string) => (request: Extract<Request, { kind: 'enqueue' }>) => ({
+const outboxRow = (request: Extract<Request, { kind: 'enqueue' }>, eventId: string) => ({
   event_id: eventId, attempt_key: request.attempt, channel: request.channel, generation: request.generation, not_before_at: request.notBeforeAt,
 });
 
@@ -135,63 +151,65 @@ const knownColumn = (barring: readonly string[], channel: Channel) => {
   return known.length > 0 ? { known } : {};
 };
 
-/** What the append needs to know of the suppression list, and what it adds to it. */
-const suppressionRows = ({ transitions, requests, state: { eventId } }: Decision, { provenance, senders = NO_SENDERS, barring = [] }: Chain, now: number) => ({
-  starts: transitions.flatMap(({ transition: t }) => {
+/** What the append needs to know of the suppression list for what it starts. */
+const startRows = ({ transitions, requests, state: { eventId } }: Decision, { senders = NO_SENDERS, barring = [] }: Chain, now: number): Record<string, unknown>[] => {
+  const rows: Record<string, unknown>[] = [];
+  for (const { transition: t } of transitions) {
     const channel = t.kind === 'SubmissionStarted' ? parseAttemptKey(t.details.attempt)?.channel : undefined;
-    if (channel === undefined) return [];
+    if (channel === undefined) continue;
     // A submission of such mail starts under both of its senders' prints, and loses where either is barred.
     const prints = channel === 'email' && senders.mailing ? [senders.email, senders.mailing] : [senders[channel]];
     // Whatever it starts under, it counts once.
-    return prints.map((sender, index) => ({ event_id: eventId, channel, sender, ...knownColumn(barring, channel), ...(index === 0 ? throttleColumns(requests, attemptOf(t) as string, now) : {}) }));
-  }),
-  suppressions: requests.flatMap((request) => (request.kind === 'suppress' ? [{
-    event_id: eventId, channel: request.channel, sender: `\\x${senders[request.channel] ?? ''}`, reason: request.reason, source: 'provider',
-    at: toTimestamp(now), actor: provenance.actor, attempt_key: request.attempt,
-  }] : [])),
+    prints.forEach((sender, index) => rows.push({ event_id: eventId, channel, sender, ...knownColumn(barring, channel), ...(index === 0 ? throttleColumns(requests, attemptOf(t) as string, now) : {}) }));
+  }
+  return rows;
+};
+const suppressionRow = (request: Extract<Request, { kind: 'suppress' }>, { eventId, chain: { provenance, senders = NO_SENDERS }, now }: { eventId: string; chain: Chain; now: number }) => ({
+  event_id: eventId, channel: request.channel, sender: `\\x${senders[request.channel] ?? ''}`, reason: request.reason, source: 'provider',
+  at: toTimestamp(now), actor: provenance.actor, attempt_key: request.attempt,
 });
-const destroyedRows = (eventId: string, stamped: readonly Stamped[]): AppendRows['destroyed'] =>
-  stamped.flatMap(({ at, transition: t }) => (t.kind === 'PayloadDestroyed' ? t.details.parts.map((part) => ({ event_id: eventId, part, at })) : []));
-const providerRow = (eventId: string) => ({ provider, expected, write }: Extract<Request, { kind: 'provider' }>) => ({
-  event_id: eventId, provider, expected, writes: write !== null, revision: write?.revision ?? expected, state: write?.state, reason: write?.reason,
-  opened_at: toTimestampOrNull(write?.openedAt ?? null), closed_at: toTimestampOrNull(write?.closedAt ?? null), failures: write?.failures,
-  probe_at: toTimestampOrNull(write?.probeAt ?? null), probe_attempt: write?.probe?.attempt ?? null, probe_submission: write?.probe?.submission ?? null,
-  probe_until: toTimestampOrNull(write?.probe?.untilAt ?? null),
+const destroyedRows = (eventId: string, stamped: readonly Stamped[]): AppendRows['destroyed'] => {
+  const rows: AppendRows['destroyed'] = [];
+  for (const { at, transition: t } of stamped) if (t.kind === 'PayloadDestroyed') for (const part of t.details.parts) rows.push({ event_id: eventId, part, at });
+  return rows;
+};
+const providerRow = ({ provider, expected, write }: Extract<Request, { kind: 'provider' }>, eventId: string) => (write === null ? { event_id: eventId, provider, expected, writes: false } : {
+  event_id: eventId, provider, expected, writes: true, revision: write.revision, state: write.state, reason: write.reason,
+  opened_at: toTimestampOrNull(write.openedAt), closed_at: toTimestampOrNull(write.closedAt), failures: write.failures,
+  probe_at: toTimestampOrNull(write.probeAt), probe_attempt: write.probe?.attempt ?? null, probe_submission: write.probe?.submission ?? null,
+  probe_until: toTimestampOrNull(write.probe?.untilAt ?? null),
 });
-const resolutionRows = ({ state, requests }: Decision, now: number) => requests.flatMap((request) => (request.kind === 'resolve_dead_letter'
-  ? [{ event_id: state.eventId, attempt_key: request.attempt, resolution: request.resolution, at: toTimestamp(now) }] : []));
+
+/** What a decision asks for beside its entries, each kind of it as rows. */
+const requestRows = ({ requests, state: { eventId } }: Decision, chain: Chain, now: number) => {
+  const rows: Pick<AppendRows, 'outbox' | 'dead_letters' | 'resolutions' | 'suppressions' | 'providers'> = { outbox: [], dead_letters: [], resolutions: [], suppressions: [], providers: [] };
+  for (const request of requests) {
+    if (request.kind === 'enqueue') rows.outbox.push(outboxRow(request, eventId));
+    else if (request.kind === 'provider') rows.providers.push(providerRow(request, eventId));
+    else if (request.kind === 'suppress') rows.suppressions.push(suppressionRow(request, { eventId, chain, now }));
+    else if (request.kind === 'dead_letter') rows.dead_letters.push({ event_id: eventId, attempt_key: request.attempt, channel: request.channel, reason: request.reason, created_at: toTimestamp(now) });
+    else if (request.kind === 'resolve_dead_letter') rows.resolutions.push({ event_id: eventId, attempt_key: request.attempt, resolution: request.resolution, at: toTimestamp(now) });
+  }
+  return rows;
+};
 
 /** Translates a decision into the rows of its append. `before` is the loaded state the decision was made on. */
 export const toAppend = (decision: Decision, chain: Chain): Append => {
   const { before } = chain;
   const after = decision.state;
-  const entries = entryRows(decision, chain);
-  const last = entries.at(-1);
-  if (!last) throw new Error('an append without transitions');
+  const { entries, headHash } = entryRows(decision, chain);
   const now = decision.transitions.at(-1)?.at as number;
-  const templates = plannedTemplates(decision.transitions);
-  const changed = after.attempts.filter((attempt) => attempt !== findAttempt(before, attempt.key));
-  const enqueues = decision.requests.filter((request): request is Extract<Request, { kind: 'enqueue' }> => request.kind === 'enqueue');
-  const dead = decision.requests.filter((request) => request.kind === 'dead_letter');
-  const providers = decision.requests.filter((request): request is Extract<Request, { kind: 'provider' }> => request.kind === 'provider');
+  const { planned, changed } = attemptRows(decision, before);
+  const { outbox, dead_letters, resolutions, suppressions, providers } = requestRows(decision, chain, now);
   return {
-    eventId: after.eventId, expectedVersion: before.version, version: after.version, headHash: last.hash, now, after,
+    eventId: after.eventId, expectedVersion: before.version, version: after.version, headHash, now, after,
     rows: {
       state: {
-        event_id: after.eventId, expected: before.version, version: after.version, head_hash: last.hash, state: packState(after),
+        event_id: after.eventId, expected: before.version, version: after.version, head_hash: headHash, state: packState(after),
         status: publicStatus(after), decide_at: nextDecideAt(after), updated_at: now, risk_at: chain.policy === undefined ? null : riskAt(chain.policy, after),
       },
-      entries: entries.map(({ row }) => row),
-      planned: changed.flatMap((attempt) => { const template = templates.get(attempt.key); return template ? [plannedRow(attempt, after, template)] : []; }),
-      changed: changed.flatMap((attempt) => (templates.has(attempt.key) ? [] : [changedRow(attempt, after.eventId)])),
-      outbox: enqueues.map(outboxRow(after.eventId)),
-      dead_letters: dead.map((request) => ({ event_id: after.eventId, attempt_key: request.attempt, channel: request.channel, reason: request.reason, created_at: toTimestamp(now) })),
-      resolutions: resolutionRows(decision, now),
-      observations: [],
-      payloads: [],
-      ...suppressionRows(decision, chain, now),
-      destroyed: destroyedRows(after.eventId, decision.transitions),
-      providers: providers.map(providerRow(after.eventId)),
+      entries, planned, changed, outbox, dead_letters, resolutions, observations: [], payloads: [],
+      starts: startRows(decision, chain, now), suppressions, destroyed: destroyedRows(after.eventId, decision.transitions), providers,
     },
   };
 };

@@ -77,7 +77,7 @@ export const FAULTS: readonly Row[] = [
     'if (info.accepted.length === 0 && refused) return', 'if (refused) return')),
   row(20, 'Killed between the database write and the enqueue: sent all the same', 'queues', {
     name: 'the enqueue is kept in memory', patches: [
-      { file: 'shared/ledger/rows.ts', find: 'outbox: enqueues.map(outboxRow(after.eventId)),', put: 'outbox: before.version === 0 ? [] : enqueues.map(outboxRow(after.eventId)),' }, QUEUED_FORGOTTEN],
+      { file: 'shared/ledger/rows.ts', find: 'rows.outbox.push(outboxRow(request, eventId))', put: '(chain.before.version === 0 ? [] : rows.outbox).push(outboxRow(request, eventId))' }, QUEUED_FORGOTTEN],
   }),
   row(21, 'A job that is delivered several times: never none, never two', 'queues', STARTED_TWICE),
   row(22, 'A job swallowed by its own id is enqueued anew', 'queues', one('a requeue keeps its id', `${DOMAIN}/lifecycle.ts`,

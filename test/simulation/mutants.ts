@@ -93,7 +93,7 @@ export const MUTANTS: readonly Mutant[] = [
   }
   const started = await start(engine, key, parts.eventId, settings);`,
   ]),
-  one(14, 'outbox-row-outside-the-append', 'shared/ledger/rows.ts', ['outbox: enqueues.map(outboxRow(after.eventId)),', 'outbox: before.version === 0 ? enqueues.map(outboxRow(after.eventId)) : [],']),
+  one(14, 'outbox-row-outside-the-append', 'shared/ledger/rows.ts', ['rows.outbox.push(outboxRow(request, eventId))', '(chain.before.version === 0 ? rows.outbox : []).push(outboxRow(request, eventId))']),
   one(15, 'relay-deletes-first-in-the-twin', TWIN, [
     "await enqueue(rows);\n        await reach('remove-outbox', () => ledger.remove(transaction));", "await reach('remove-outbox', () => ledger.remove(transaction));\n        await enqueue(rows);",
   ]),
@@ -130,7 +130,7 @@ export const MUTANTS: readonly Mutant[] = [
   one(31, 'lost-worker-never-rescued', `${DOMAIN}/lifecycle.ts`, ["if (attempt.state === 'submitting') next = earliest(next, attempt.outcomeDueAt);", '']),
   one(32, 'claim-on-old-evidence', `${DOMAIN}/escalation.ts`, ['const needsLook = canBeRead(attempt) && !isFresh(work, attempt);', 'const needsLook = false as boolean;']),
   one(33, 'suppression-not-in-the-append', TWIN, [IS_BARRED, '']),
-  one(34, 'opt-out-outside-the-append', 'shared/ledger/rows.ts', ["request.kind === 'suppress' ? [{", "request.kind === 'suppress' && transitions.length > 9 ? [{"]),
+  one(34, 'opt-out-outside-the-append', 'shared/ledger/rows.ts', ["if (request.kind === 'suppress') rows", "if (request.kind === 'suppress' && requests.length > 99) rows"]),
   one(35, 'payload-kept-for-good', `${DOMAIN}/lifecycle.ts`, ['state.version === 0) return nextDestructionAt(state);', 'state.version === 0) return null;']),
   one(36, 'box-outlives-its-entry', TWIN, ["for (const { part } of append.rows.destroyed) n[part === 'addresses' ? 'recipient' : part] = null;", '']),
   one(37, 'start-while-the-provider-is-open', `${DOMAIN}/provider-state.ts`, ["provider.state !== 'closed' && provider.probe?.attempt !== key && !isProbeDue(provider, now);", "provider.state === 'closed' && key === '' && now < 0;"]),
