@@ -36,11 +36,9 @@ export const requestLog = (log: Logger): RequestHandler[] => {
   const plain = plainLog(log);
   return [requestId, (request, response, next) => {
     const startedAt = performance.now();
-    response.once('close', () => {
-      // What is worth more than a line is logged where it happens.
-      const level = /^\/(healthz|readyz|metrics)/.test(request.path) ? 'debug' : 'info';
-      plain[level](lineOf(request, response, Math.round(performance.now() - startedAt)), 'request');
-    });
+    // What is worth more than a line is logged where it happens.
+    const level = /^\/(healthz|readyz|metrics)/.test(request.path) ? 'debug' : 'info';
+    if (plain.isLevelEnabled(level)) response.once('close', () => plain[level](lineOf(request, response, Math.round(performance.now() - startedAt)), 'request'));
     next();
   }];
 };
