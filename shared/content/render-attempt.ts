@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import addressparser from 'nodemailer/lib/addressparser';
 import { parseAttemptKey, referenceOf } from '../domain/words.ts';
 import type { AttemptKey, Channel, Instant, RenderedMessage } from '../domain/words.ts';
 import { canonicalText } from '../security/canonical.ts';
+import { hexHash } from '../security/chain-hash.ts';
 import { normaliseEmail, normalisePhone } from './address.ts';
 import { compilePart, LiquidError, renderPart } from './liquid.ts';
 import type { CompiledPart } from './liquid.ts';
@@ -207,7 +207,7 @@ const textsFor = (input: RenderInput): ReturnType<typeof textsOf> => {
 const render = (input: RenderInput): RenderResult => {
   const { locale, variables, texts: [first = '', text = '', html = ''] } = textsFor(input);
   const message = input.channel === 'sms' ? renderSms(input, first, variables) : renderEmail(input, { subject: first, text, html }, variables);
-  const hash = createHash('sha256').update(canonicalText(message), 'utf8').digest('hex');
+  const hash = hexHash(canonicalText(message));
   return { ok: true, message, hash, locale, ...(message.channel === 'sms' ? { segments: smsSize(message.text).segments } : {}) };
 };
 

@@ -27,28 +27,32 @@ const membersOf = (value: Record<string, unknown>, place: Place | null): string 
   let text = '';
   // The default order is that of UTF-16 code units, which is what RFC 8785 asks for.
   for (const key of Object.keys(value).sort()) {
-    text += `${text === '' ? '' : ','}${textOf(key) ?? refuse(`a key of ${told(place)} holds half a surrogate pair`)}:${serialized(value[key], { within: place, member: key })}`;
+    text += `${text === '' ? '' : ','}${textOf(key) ?? refuse(`a key of ${told(place)} holds half a surrogate pair`)}:${serialized(value[key], place, key)}`;
   }
   return `{${text}}`;
 };
 
+const at = (within: Place | null, member: string | number | null): Place | null => (member === null ? within : { within, member });
+
 // Two different values must never share one text: what JSON would drop or write as something else is refused.
-const serialized = (value: unknown, place: Place | null): string => {
+// The place of a value is put together only where it holds others, or is refused.
+const serialized = (value: unknown, within: Place | null, member: string | number | null): string => {
   switch (typeof value) {
-    case 'string': return textOf(value) ?? refuse(`${told(place)} holds half a surrogate pair`);
+    case 'string': return textOf(value) ?? refuse(`${told(at(within, member))} holds half a surrogate pair`);
     case 'boolean': return value ? 'true' : 'false';
     case 'number':
-      return Number.isFinite(value) ? JSON.stringify(value) : refuse(`${told(place)} is not a finite number`);
+      return Number.isFinite(value) ? String(value) : refuse(`${told(at(within, member))} is not a finite number`);
     case 'object': {
       if (value === null) return 'null';
+      const place = at(within, member);
       if (Array.isArray(value)) {
         let text = '';
-        for (let index = 0; index < value.length; index += 1) text += `${index === 0 ? '' : ','}${serialized(value[index], { within: place, member: index })}`;
+        for (let index = 0; index < value.length; index += 1) text += `${index === 0 ? '' : ','}${serialized(value[index], place, index)}`;
         return `[${text}]`;
       }
       return isPlainObject(value) ? membersOf(value as Record<string, unknown>, place) : refuse(`${told(place)} is not a plain object, which JSON does not have`);
     }
-    default: return refuse(`${told(place)} is ${typeof value}, which JSON does not have`);
+    default: return refuse(`${told(at(within, member))} is ${typeof value}, which JSON does not have`);
   }
 };
 
@@ -58,4 +62,4 @@ const serialized = (value: unknown, place: Place | null): string => {
  * @throws NotCanonicalError on undefined (also as a member), NaN, Infinity, bigint, functions, dates and other class
  * instances, and on lone surrogates (RFC 8785, 3.2.2.2).
  */
-export const canonicalText = (value: unknown): string => serialized(value, null);
+export const canonicalText = (value: unknown): string => serialized(value, null, null);
