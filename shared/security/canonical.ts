@@ -18,17 +18,45 @@ const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 /** Null where the text holds half a surrogate pair. */
 const textOf = (text: string): string | null => {
   if (PLAIN.test(text)) return `"${text}"`;
-  return /\p{Surrogate}/u.test(text) ? null : JSON.stringify(text);
+  const json = JSON.stringify(text);
+  // JSON writes half a pair as an escape, so that nearly every text need not be looked through for one.
+  return json.includes('\\ud') && /\p{Surrogate}/u.test(text) ? null : json;
 };
 
 const refuse = (what: string): never => { throw new NotCanonicalError(what); };
 
+/** So many keys are sorted here by insertion: the library's sort costs more to begin with than most objects have keys. */
+const FEW_KEYS = 32;
+
+/** The keys in the order of their UTF-16 code units, which is what RFC 8785 asks for and how texts compare. */
+const sortedKeys = (value: object): string[] => {
+  const keys = Object.keys(value);
+  if (keys.length > FEW_KEYS) return keys.sort();
+  for (let index = 1; index < keys.length; index += 1) {
+    const key = keys[index] as string;
+    let to = index;
+    for (; to > 0 && (keys[to - 1] as string) > key; to -= 1) keys[to] = keys[to - 1] as string;
+    keys[to] = key;
+  }
+  return keys;
+};
+
+/** Keys as they are written: the same few names everywhere. The bound is for names that callers make up. */
+const keyTexts = new Map<string, string>();
+const MOST_KEYS = 1_000;
+
+const keyTextOf = (key: string, place: Place | null): string => {
+  const known = keyTexts.get(key);
+  if (known !== undefined) return known;
+  const text = `${textOf(key) ?? refuse(`a key of ${told(place)} holds half a surrogate pair`)}:`;
+  if (keyTexts.size >= MOST_KEYS) keyTexts.clear();
+  keyTexts.set(key, text);
+  return text;
+};
+
 const membersOf = (value: Record<string, unknown>, place: Place | null): string => {
   let text = '';
-  // The default order is that of UTF-16 code units, which is what RFC 8785 asks for.
-  for (const key of Object.keys(value).sort()) {
-    text += `${text === '' ? '' : ','}${textOf(key) ?? refuse(`a key of ${told(place)} holds half a surrogate pair`)}:${serialized(value[key], place, key)}`;
-  }
+  for (const key of sortedKeys(value)) text += `${text === '' ? '' : ','}${keyTextOf(key, place)}${serialized(value[key], place, key)}`;
   return `{${text}}`;
 };
 

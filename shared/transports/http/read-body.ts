@@ -10,7 +10,7 @@ import type { IncomingMessage } from 'node:http';
 export const readBody = (response: IncomingMessage, maxBytes: number): Promise<string | null> => new Promise((resolve, reject) => {
   const chunks: Buffer[] = [];
   let size = 0;
-  const truncated = (): void => reject(new Error('truncated body'));
+  let hasEnded = false;
   response.on('data', (chunk: Buffer) => {
     size += chunk.length;
     if (size <= maxBytes) chunks.push(chunk);
@@ -20,10 +20,10 @@ export const readBody = (response: IncomingMessage, maxBytes: number): Promise<s
     }
   });
   response.once('end', () => {
-    if (response.complete) resolve((chunks.length === 1 ? chunks[0] as Buffer : Buffer.concat(chunks)).toString('utf8'));
-    else truncated();
+    hasEnded = response.complete;
+    if (hasEnded) resolve((chunks.length === 1 ? chunks[0] as Buffer : Buffer.concat(chunks)).toString('utf8'));
   });
   // stays attached: dropping the connection may report an error of its own
   response.on('error', reject);
-  response.once('close', truncated);
+  response.once('close', () => { if (!hasEnded) reject(new Error('truncated body')); });
 });
