@@ -44,7 +44,7 @@ export interface RunningIntake {
 export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeSettings, site: Site, background: (work: Promise<unknown>) => void = () => undefined): express.Express => {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', config.trustProxy).set('query parser', 'simple');
-  app.use(...requestLog(log));
+  app.use(requestLog(log));
   app.use(securityHeaders(site));
   app.use((request, _response, next) => {
     // What stands in a query is a field like any other, and is refused by its name.

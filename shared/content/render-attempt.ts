@@ -4,7 +4,7 @@ import type { AttemptKey, Channel, Instant, RenderedMessage } from '../domain/wo
 import { canonicalText } from '../security/canonical.ts';
 import { hexHash } from '../security/chain-hash.ts';
 import { normaliseEmail, normalisePhone } from './address.ts';
-import { compilePart, LiquidError, renderPart } from './liquid.ts';
+import { compilePart, isSureToRender, LiquidError, renderPart } from './liquid.ts';
 import type { CompiledPart } from './liquid.ts';
 import { fileNameOf } from './artifacts/media-types.ts';
 import { composeMail } from './mime.ts';
@@ -186,22 +186,23 @@ const renderEmail = (input: RenderInput, parts: EmailParts, variables: Record<st
 
 type TextInput = Pick<RenderInput, 'template' | 'locale' | 'variables' | 'attemptKey' | 'attachments'>;
 
-const textsOf = (input: TextInput): { locale: string; texts: string[]; variables: Record<string, string> } => {
+/** `read`: the parts whose texts are looked at; the others only have to be such that they can be made. */
+const textsOf = (input: TextInput, read: readonly Part[] = PARTS[input.template.channel]): { locale: string; texts: string[]; variables: Record<string, string> } => {
   const { template } = input;
   const variables = checkedVariables(input);
   const locale = resolveLocale(template, input.locale);
   const parts = compiledOf(template);
   const texts = PARTS[template.channel].map((part) => {
     const found = parts.get(`${part}.${locale}`) ?? refuse(`template ${template.name} ${template.version} has no ${part} in ${locale}`);
-    return renderPart(found, variables);
+    return !read.includes(part) && isSureToRender(found, variables) ? '' : renderPart(found, variables);
   });
   return { locale, texts, variables };
 };
 
-const textsFor = (input: RenderInput): ReturnType<typeof textsOf> => {
+const textsFor = (input: RenderInput, read?: readonly Part[]): ReturnType<typeof textsOf> => {
   const { template, channel } = input;
   if (template.channel !== channel) refuse(`template ${template.name} is for ${template.channel}, not for ${channel}`);
-  return textsOf(input);
+  return textsOf(input, read);
 };
 
 const render = (input: RenderInput): RenderResult => {
@@ -211,6 +212,9 @@ const render = (input: RenderInput): RenderResult => {
   return { ok: true, message, hash, locale, ...(message.channel === 'sms' ? { segments: smsSize(message.text).segments } : {}) };
 };
 
+/** Of the other parts nothing is refused. */
+const PARTS_LOOKED_AT: readonly Part[] = ['sms', 'subject'];
+
 /**
  * What keeps a message from being rendered, found without composing it: the same refusals as those of `renderAttempt`. Null where nothing does.
  * @throws like `renderAttempt`.
@@ -218,7 +222,7 @@ const render = (input: RenderInput): RenderResult => {
 export const findRenderProblem = (input: RenderInput): RenderProblem | null => {
   try {
     assertAttemptKey(input);
-    const { variables, texts: [first = '', text = '', html = ''] } = textsFor(input);
+    const { variables, texts: [first = '', text = '', html = ''] } = textsFor(input, PARTS_LOOKED_AT);
     if (input.channel === 'sms') renderSms(input, first, variables);
     else checkedEmail(input, { subject: first, text, html });
     return null;

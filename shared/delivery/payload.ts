@@ -48,7 +48,7 @@ const secretNames = (bound: BoundVersions): ReadonlySet<string> => {
 /** Parts variables into those that a template of the purpose marks as secret, and the rest. */
 export const partVariables = (variables: Record<string, string>, bound: BoundVersions): { secret: Record<string, string>; plain: Record<string, string> } => {
   const marked = secretNames(bound);
-  if (marked.size === 0) return { secret: {}, plain: variables };
+  if (!Object.keys(variables).some((name) => marked.has(name))) return { secret: {}, plain: variables };
   const only = (secret: boolean) => Object.fromEntries(Object.entries(variables).filter(([name]) => marked.has(name) === secret));
   return { secret: only(true), plain: only(false) };
 };
