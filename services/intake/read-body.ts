@@ -119,8 +119,8 @@ const raw: RequestHandler = (request, response, next) => {
     return;
   }
   const pieces: Buffer[] = [];
-  request.on('data', (piece: Buffer) => pieces.push(piece)).once('error', gone).once('end', () => {
-    request.off('error', gone);
+  request.on('data', (piece: Buffer) => pieces.push(piece)).once('aborted', gone).once('end', () => {
+    request.off('aborted', gone);
     request.body = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
     next();
   });
