@@ -1,10 +1,22 @@
 import type { Engine } from '../../shared/delivery/engine.ts';
+import type { BoundVersions } from '../../shared/delivery/versions.ts';
 import { refuseUnlessAccepted } from './accepted-before.ts';
 import type { NotificationFields } from './notification-fields.ts';
 import { faultyFields } from './problem.ts';
 
 /** What every caller may give, whether a template shows it or not: it has a field of its own in the request. */
 const SHARED = ['subject'];
+
+/** By versions that are bound: a published one never changes. */
+const knownNames = new WeakMap<BoundVersions, ReadonlySet<string>>();
+
+const declaredIn = (bound: BoundVersions): ReadonlySet<string> => {
+  const known = knownNames.get(bound);
+  if (known) return known;
+  const names = new Set([...SHARED, ...[...bound.templates.values()].flatMap((template) => Object.keys(template.variables))]);
+  knownNames.set(bound, names);
+  return names;
+};
 
 /**
  * Refuses variables that no template of the purpose's steps declares: a misspelt optional name would otherwise be a message that
@@ -15,7 +27,7 @@ const SHARED = ['subject'];
 export const refuseUndeclared = async (engine: Engine, fields: NotificationFields, key: { tenant: string; idempotencyKey: string }): Promise<void> => {
   const bound = await engine.versions.active(fields.purpose);
   if (!bound) return;
-  const known = new Set([...SHARED, ...[...bound.templates.values()].flatMap((template) => Object.keys(template.variables))]);
+  const known = declaredIn(bound);
   const undeclared = Object.keys(fields.variables).filter((name) => !known.has(name));
   if (undeclared.length === 0) return;
   const cure = `remove it, or use one of ${[...known].filter((name) => !SHARED.includes(name)).join(', ')}`;

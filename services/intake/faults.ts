@@ -21,28 +21,33 @@ export const oneLine = (most: number) => z.string()
 export const freeText = (most: number) => z.string()
   .refine((text) => !text.includes('\u0000'), 'has a NUL character')
   .refine((text) => !HALF_PAIR.test(text), 'has half of a surrogate pair')
-  .refine((text) => [...text].length <= most, `has more than ${most} characters`)
+  .refine((text) => text.length <= most || [...text].length <= most, `has more than ${most} characters`)
   .meta({ maxLength: most });
 
 /** Two capital letters. */
 export const regionField = z.string().regex(/^[A-Z]{2}$/, 'is not two capital letters');
 
-/**
- * A BCP 47 tag, in canonical form and down to language, script and region. Variants, extensions and private use go: they choose no
- * template, and a caller could write any number into them, which a row that is never erased would then keep.
- */
-export const localeField = z.string().transform((text, context) => {
+const LONGEST_LOCALE = 35;
+/** A deployment meets a few dozen; the bound is for whoever makes them up. */
+const MOST_LOCALES = 200;
+const knownLocales = new Map<string, string>();
+
+/** The language, script and region of a tag, in canonical form; null where it is none. */
+const readLocale = (text: string): string | null => {
+  const known = knownLocales.get(text);
+  if (known !== undefined) return known;
+  if (text.length === 0 || text.length > LONGEST_LOCALE) return null;
   try {
-    if (text.length > 0 && text.length <= 35) {
-      const { language, script, region } = new Intl.Locale(text);
-      return [language, script, region].filter((part) => part !== undefined).join('-');
-    }
+    const { language, script, region } = new Intl.Locale(text);
+    const read = [language, script, region].filter((part) => part !== undefined).join('-');
+    if (knownLocales.size >= MOST_LOCALES) knownLocales.clear();
+    knownLocales.set(text, read);
+    return read;
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
+    if (error instanceof RangeError) return null;
+    throw error;
   }
-  context.addIssue({ code: 'custom', message: 'is not a BCP 47 language tag' });
-  return z.NEVER;
-});
+};
 
 /** What a function reads as something else, or refuses. */
 export const readAs = <Value>(read: (text: string) => Value | null, problem: string) => z.string().transform((text, context) => {
@@ -51,6 +56,12 @@ export const readAs = <Value>(read: (text: string) => Value | null, problem: str
   context.addIssue({ code: 'custom', message: problem });
   return z.NEVER;
 });
+
+/**
+ * A BCP 47 tag, in canonical form and down to language, script and region. Variants, extensions and private use go: they choose no
+ * template, and a caller could write any number into them, which a row that is never erased would then keep.
+ */
+export const localeField = readAs(readLocale, 'is not a BCP 47 language tag');
 
 /** Cures by field; `*` for every other. */
 export type Cures = Readonly<Record<string, string>>;

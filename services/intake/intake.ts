@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
 import express from 'express';
-import helmet from 'helmet';
 import type { IntakeConfig } from '../../shared/config/intake-config.ts';
 import type { Roster } from '../../shared/content/roster.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
@@ -21,6 +20,7 @@ import { addReportRoutes } from './report-routes.ts';
 import { addReceiptRoutes } from './receipt-routes.ts';
 import { requestLog } from './request-log.ts';
 import { addRoute } from './routes.ts';
+import { securityHeaders } from './security-headers.ts';
 import { addTicketRoutes } from './ticket-routes.ts';
 import { addUnsubscribeRoutes } from './unsubscribe-routes.ts';
 
@@ -40,23 +40,12 @@ export interface RunningIntake {
   close: () => Promise<void>;
 }
 
-
-const security = (site: Site) => helmet({
-  contentSecurityPolicy: {
-    useDefaults: false,
-    directives: { defaultSrc: ["'none'"], styleSrc: ["'self'"], imgSrc: ["'self'", 'data:'], formAction: ["'self'"], baseUri: ["'none'"], frameAncestors: ["'none'"] },
-  },
-  referrerPolicy: { policy: 'no-referrer' },
-  // Over plain HTTP on one machine there is nothing to upgrade to.
-  strictTransportSecurity: site.publicUrl.startsWith('https:'),
-});
-
 /** The app of an intake that is reached at `site`. `background` is given what goes on behind an answer, to be waited for at the end. */
 export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeSettings, site: Site, background: (work: Promise<unknown>) => void = () => undefined): express.Express => {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', config.trustProxy).set('query parser', 'simple');
-  app.use(...requestLog(log));
-  app.use(security(site));
+  app.use(requestLog(log));
+  app.use(securityHeaders(site));
   app.use((request, _response, next) => {
     // What stands in a query is a field like any other, and is refused by its name.
     refuseUnreadableUrl(request.path);
@@ -64,10 +53,11 @@ export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeS
   });
   addRoute(app, '/pages.css', { get: [(_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('css').send(PAGES_CSS); }] });
   const admit = admitByTurns(createAdmission());
+  // A request is held against every path before its own: what is asked most stands first.
+  addNotificationRoutes(app, { engine, site, preconditionOrigins: config.preconditionOrigins ?? [], linkHosts: config.linkHosts ?? [], admit });
   addHealthRoutes(app, engine);
   addTicketRoutes(app, { engine, roster, dashboardUrl: dashboardUrl.replace(/\/+$/, ''), site, demo: config.demo, ticketsPerMinute: config.ticketsPerMinute, log, admit });
   addReceiptRoutes(app, { engine, site });
-  addNotificationRoutes(app, { engine, site, preconditionOrigins: config.preconditionOrigins ?? [], linkHosts: config.linkHosts ?? [], admit });
   addArtifactRoutes(app, { engine, maxBytes: config.artifactMaxBytes ?? DEFAULT_MAX_BYTES });
   addReportRoutes(app, { engine, site, log, reportsPerMinute: config.reportsPerMinute, background });
   addUnsubscribeRoutes(app, { engine, site, unsubscribesPerMinute: config.unsubscribesPerMinute });

@@ -21,8 +21,10 @@ export interface NotificationFields {
 
 const BASIS = '[a-z][a-z0-9_]{0,63}';
 
+const CONSENT_TEXT = new RegExp(`^(sms|email):(${BASIS})$`);
+
 const consentFromText = (text: string): ConsentReference | null => {
-  const match = new RegExp(`^(sms|email):(${BASIS})$`).exec(text);
+  const match = CONSENT_TEXT.exec(text);
   // Where a caller names no record of its own, the request itself is the record.
   return match ? { channel: match[1] as Channel, basis: match[2] as string, reference: 'request' } : null;
 };
@@ -84,6 +86,7 @@ const expiryOf = (text: string | null | undefined, now: number): number | null =
 
 /** Consents are a set: in another order they are the same request. */
 const sorted = (consents: ConsentReference[]): ConsentReference[] => {
+  if (consents.length < 2) return consents;
   const textOf = ({ channel, basis, reference }: ConsentReference): string => JSON.stringify([channel, basis, reference]);
   return consents.toSorted((one, other) => (textOf(one) < textOf(other) ? -1 : 1));
 };
@@ -97,7 +100,7 @@ export const readNotificationFields = (body: unknown, now: number): Notification
   return {
     purpose: read.purpose,
     recipient: { ref: recipient.ref, sms, email, region: recipient.region, locale: recipient.locale, timeZone: recipient.time_zone ?? null, consent: sorted(recipient.consent) },
-    variables: { ...read.variables, ...(read.subject ? { subject: read.subject } : {}) },
+    variables: read.subject ? { ...read.variables, subject: read.subject } : read.variables,
     expiresAt: expiryOf(read.expires_at, now),
     ...(read.precondition_url ? { preconditionUrl: read.precondition_url } : {}),
     ...(read.artifacts.length > 0 ? { artifacts: read.artifacts } : {}),

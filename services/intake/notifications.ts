@@ -10,6 +10,7 @@ import { storedKey } from '../../shared/security/stored-key.ts';
 import { apiKeyOf } from './api-key-auth.ts';
 import { readCarrying } from './artifact-references.ts';
 import { keyHeader } from './idempotency-key.ts';
+import { answerJson } from './json-answer.ts';
 import { readNotificationFields } from './notification-fields.ts';
 import { refuseLinks } from './link-variables.ts';
 import { refuseUndeclared } from './declared-variables.ts';
@@ -63,7 +64,7 @@ export const postNotification = (engine: Engine, { site, preconditionOrigins, li
   response.set('Cache-Control', 'no-store');
   switch (outcome.kind) {
     case 'accepted':
-      response.status(202).json(receiptBody(site, outcome));
+      answerJson(response, 202, receiptBody(site, outcome));
       return;
     case 'replayed':
       response.status(200).json({ ...receiptBody(site, await replayed(engine, outcome.eventId)), replayed: true });

@@ -6,7 +6,7 @@ import type { Logger } from '../../shared/telemetry/logger.ts';
 
 declare module 'http' {
   interface IncomingMessage {
-    /** Drawn or taken over by `requestId`. */
+    /** Drawn or taken over by `requestLog`. */
     id: string;
   }
 }
@@ -18,11 +18,10 @@ const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
  * Takes the caller's request id where it is a UUID or a ULID, draws one else, and gives it back. The ledger keeps it for ever, so
  * it may be drawn at random and nothing that somebody wrote.
  */
-const requestId: RequestHandler = (request, response, next) => {
+const identify = (request: Request, response: Response): void => {
   const given = request.get('x-request-id');
   request.id = given !== undefined && (UUID.test(given) || ULID.test(given)) ? given : randomUUID();
-  response.set('X-Request-Id', request.id);
-  next();
+  response.setHeader('X-Request-Id', request.id);
 };
 
 /** The pattern of the route, for an address may hold a token. */
@@ -31,16 +30,15 @@ const lineOf = (request: Request, response: Response, ms: number) => ({
   status_code: response.statusCode, ms, aborted: response.writableFinished ? undefined : true,
 });
 
-/** One line per request: route pattern, status and time; no address, header, body or query of it. */
-export const requestLog = (log: Logger): RequestHandler[] => {
+/** Gives each request its id, and has one line logged of it: route pattern, status and time; no address, header, body or query of it. */
+export const requestLog = (log: Logger): RequestHandler => {
   const plain = plainLog(log);
-  return [requestId, (request, response, next) => {
+  return (request, response, next) => {
+    identify(request, response);
     const startedAt = performance.now();
-    response.once('close', () => {
-      // What is worth more than a line is logged where it happens.
-      const level = /^\/(healthz|readyz|metrics)/.test(request.path) ? 'debug' : 'info';
-      plain[level](lineOf(request, response, Math.round(performance.now() - startedAt)), 'request');
-    });
+    // What is worth more than a line is logged where it happens.
+    const level = /^\/(healthz|readyz|metrics)/.test(request.path) ? 'debug' : 'info';
+    if (plain.isLevelEnabled(level)) response.once('close', () => plain[level](lineOf(request, response, Math.round(performance.now() - startedAt)), 'request'));
     next();
-  }];
+  };
 };

@@ -41,10 +41,12 @@ const CONTROL = /\p{Cc}/u;
 const withoutLines = (text: string): string => text.replace(/\r?\n|\t/g, '');
 
 const faultOf = (name: string, text: string, templates: readonly TemplateVersion[]): Omit<Fault, 'field'> | null => {
-  if (CONTROL.test(withoutLines(text))) return { problem: 'has a control character', cure: 'take out all but line breaks and tabs' };
+  const [hasControls, hasNothing] = [CONTROL.test(text), isBlank(text)];
+  if (!hasControls && !hasNothing) return null;
+  if (hasControls && CONTROL.test(withoutLines(text))) return { problem: 'has a control character', cure: 'take out all but line breaks and tabs' };
   const uses = templates.filter(({ variables }) => Object.hasOwn(variables, name)).map(usesOf);
   if (uses.some(({ subject }) => subject.has(name)) && /[\r\n]/.test(text)) return { problem: 'has a line break, and stands in the subject of an email', cure: 'write it on one line' };
-  if (isBlank(text) && uses.some(({ asked }) => !asked(name))) return { problem: 'is blank', cure: 'give it a text: the template shows it' };
+  if (hasNothing && uses.some(({ asked }) => !asked(name))) return { problem: 'is blank', cure: 'give it a text: the template shows it' };
   return null;
 };
 

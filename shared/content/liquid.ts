@@ -104,13 +104,18 @@ const escapeHtml = (text: string): string => (/[&<>"']/.test(text) ? text.replac
 /** Null where a variable is not there: then the engine says so. */
 const renderSimple = (part: Part, { texts, names }: NonNullable<CompiledPart['simple']>, variables: Record<string, string>): string | null => {
   let text = texts[0] ?? '';
-  for (const [index, name] of names.entries()) {
+  for (let index = 0; index < names.length; index += 1) {
+    const name = names[index] as string;
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (typeof value !== 'string') return null;
     text += (part === 'html' ? escapeHtml(value) : value) + (texts[index + 1] ?? '');
   }
   return text;
 };
+
+/** Whether a part is sure to become a text of these variables, so that it need not be made to know that. */
+export const isSureToRender = ({ simple }: CompiledPart, variables: Record<string, string>): boolean =>
+  simple !== null && simple.names.every((name) => Object.hasOwn(variables, name) && typeof variables[name] === 'string');
 
 /**
  * Parses the source of one part.

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import addressparser from 'nodemailer/lib/addressparser';
 import { parseAttemptKey, referenceOf } from '../domain/words.ts';
 import type { AttemptKey, Channel, Instant, RenderedMessage } from '../domain/words.ts';
 import { canonicalText } from '../security/canonical.ts';
+import { hexHash } from '../security/chain-hash.ts';
 import { normaliseEmail, normalisePhone } from './address.ts';
-import { compilePart, LiquidError, renderPart } from './liquid.ts';
+import { compilePart, isSureToRender, LiquidError, renderPart } from './liquid.ts';
 import type { CompiledPart } from './liquid.ts';
 import { fileNameOf } from './artifacts/media-types.ts';
 import { composeMail } from './mime.ts';
@@ -114,10 +114,23 @@ const tooLong = (what: string, { text, most }: { text: string; most: number }, {
   }]);
 };
 
+/** By template: its variables with nothing in them. A copy that is filled costs less than an object that grows name by name. */
+const knownBlanks = new WeakMap<TemplateVersion, Record<string, string>>();
+
+const blankOf = (template: TemplateVersion): Record<string, string> => {
+  const known = knownBlanks.get(template);
+  if (known) return known;
+  const address = template.terms?.postalAddress;
+  const blank: Record<string, string> = { ref: '', attached: '', ...(address === undefined ? {} : { postal_address: address }), ...Object.fromEntries(Object.keys(template.variables).map((name) => [name, ''])) };
+  knownBlanks.set(template, blank);
+  return blank;
+};
+
 /** The declared variables, checked against their rules, `ref`, the link to unsubscribe, the postal address, and whether something is `attached` (yes or no). */
 const checkedVariables = ({ template, variables, attemptKey, attachments = [] }: TextInput): Record<string, string> => {
-  const address = template.terms?.postalAddress;
-  const checked: Record<string, string> = { ref: referenceOf(attemptKey), attached: attachments.length > 0 ? 'yes' : 'no', ...(address === undefined ? {} : { postal_address: address }) };
+  const checked: Record<string, string> = { ...blankOf(template) };
+  checked.ref = referenceOf(attemptKey);
+  checked.attached = attachments.length > 0 ? 'yes' : 'no';
   const link = variables[UNSUBSCRIBE_VARIABLE];
   if (givesUnsubscribe(template) && link !== undefined) checked[UNSUBSCRIBE_VARIABLE] = unsubscribeUrl(link, UNSUBSCRIBE_VARIABLE);
   const faults: VariableFault[] = [];
@@ -186,30 +199,34 @@ const renderEmail = (input: RenderInput, parts: EmailParts, variables: Record<st
 
 type TextInput = Pick<RenderInput, 'template' | 'locale' | 'variables' | 'attemptKey' | 'attachments'>;
 
-const textsOf = (input: TextInput): { locale: string; texts: string[]; variables: Record<string, string> } => {
+/** `read`: the parts whose texts are looked at; the others only have to be such that they can be made. */
+const textsOf = (input: TextInput, read: readonly Part[] = PARTS[input.template.channel]): { locale: string; texts: string[]; variables: Record<string, string> } => {
   const { template } = input;
   const variables = checkedVariables(input);
   const locale = resolveLocale(template, input.locale);
   const parts = compiledOf(template);
   const texts = PARTS[template.channel].map((part) => {
     const found = parts.get(`${part}.${locale}`) ?? refuse(`template ${template.name} ${template.version} has no ${part} in ${locale}`);
-    return renderPart(found, variables);
+    return !read.includes(part) && isSureToRender(found, variables) ? '' : renderPart(found, variables);
   });
   return { locale, texts, variables };
 };
 
-const textsFor = (input: RenderInput): ReturnType<typeof textsOf> => {
+const textsFor = (input: RenderInput, read?: readonly Part[]): ReturnType<typeof textsOf> => {
   const { template, channel } = input;
   if (template.channel !== channel) refuse(`template ${template.name} is for ${template.channel}, not for ${channel}`);
-  return textsOf(input);
+  return textsOf(input, read);
 };
 
 const render = (input: RenderInput): RenderResult => {
   const { locale, variables, texts: [first = '', text = '', html = ''] } = textsFor(input);
   const message = input.channel === 'sms' ? renderSms(input, first, variables) : renderEmail(input, { subject: first, text, html }, variables);
-  const hash = createHash('sha256').update(canonicalText(message), 'utf8').digest('hex');
+  const hash = hexHash(canonicalText(message));
   return { ok: true, message, hash, locale, ...(message.channel === 'sms' ? { segments: smsSize(message.text).segments } : {}) };
 };
+
+/** Of the other parts nothing is refused. */
+const PARTS_LOOKED_AT: readonly Part[] = ['sms', 'subject'];
 
 /**
  * What keeps a message from being rendered, found without composing it: the same refusals as those of `renderAttempt`. Null where nothing does.
@@ -218,7 +235,7 @@ const render = (input: RenderInput): RenderResult => {
 export const findRenderProblem = (input: RenderInput): RenderProblem | null => {
   try {
     assertAttemptKey(input);
-    const { variables, texts: [first = '', text = '', html = ''] } = textsFor(input);
+    const { variables, texts: [first = '', text = '', html = ''] } = textsFor(input, PARTS_LOOKED_AT);
     if (input.channel === 'sms') renderSms(input, first, variables);
     else checkedEmail(input, { subject: first, text, html });
     return null;

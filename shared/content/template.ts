@@ -81,6 +81,7 @@ export const withHash = (content: Omit<TemplateVersion, 'hash'>): TemplateVersio
 
 /** The locale in which a template is rendered for a reader: the same tag, else its language, else the template's fallback. */
 export const resolveLocale = (template: Pick<TemplateVersion, 'locales' | 'fallbackLocale'>, wanted: string): string => {
+  if (Object.hasOwn(template.locales, wanted)) return wanted;
   const known = Object.keys(template.locales);
   const tags = wanted.toLowerCase().split('-');
   for (let length = tags.length; length > 0; length -= 1) {

@@ -20,18 +20,13 @@ export const createGate = (width: number): Gate => {
     waiting.shift()?.();
     if (inside === 0 && waiting.length === 0) for (const idler of idlers.splice(0)) idler();
   };
-  const enter = (): Promise<void> => {
-    if (inside < width) {
-      inside += 1;
-      return Promise.resolve();
-    }
-    return new Promise((resolve) => waiting.push(() => {
-      inside += 1;
-      resolve();
-    }));
-  };
+  const turn = (): Promise<void> => new Promise((resolve) => waiting.push(() => {
+    inside += 1;
+    resolve();
+  }));
   const gate = async <Value>(run: () => Promise<Value>): Promise<Value> => {
-    await enter();
+    if (inside < width) inside += 1;
+    else await turn();
     try {
       return await run();
     } finally {

@@ -11,7 +11,5 @@ import type { Engine } from './engine.ts';
 export const sealRaw = (engine: Engine, eventId: string, raw: RawAnswer | undefined) => (append: Append): Append => {
   // What is heard of somebody who was erased is booked by its outcome alone.
   if (raw === undefined || append.after.erased !== undefined) return append;
-  const { text, ...codes } = raw;
-  const kept = text === undefined || append.after.payload?.parts.includes('secrets') ? codes : raw;
-  return withObservation(append, seal(engine.ring, JSON.stringify(kept), `${eventId}/observation`));
+  return withObservation(append, seal(engine.ring, JSON.stringify(append.after.payload?.parts.includes('secrets') ? { ...raw, text: undefined } : raw), `${eventId}/observation`));
 };

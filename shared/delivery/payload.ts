@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { ContentSnapshot } from '../domain/transitions.ts';
 import type { AttemptKey, Channel } from '../domain/words.ts';
 import { parseAttemptKey } from '../domain/words.ts';
 import type { PolicyStep } from '../domain/policy.ts';
 import { canonicalText } from '../security/canonical.ts';
+import { hexHash } from '../security/chain-hash.ts';
 import { open } from '../security/sealing.ts';
 import { seal } from '../security/sealing.ts';
 import { commitTo } from '../security/commitment.ts';
@@ -34,9 +34,21 @@ const context = (eventId: string, part: string): string => `${eventId}/${part}`;
  */
 export interface Secrets { values: Record<string, string>; salt: string }
 
+/** By versions that are bound: a published one never changes. */
+const knownSecrets = new WeakMap<BoundVersions, ReadonlySet<string>>();
+
+const secretNames = (bound: BoundVersions): ReadonlySet<string> => {
+  const known = knownSecrets.get(bound);
+  if (known) return known;
+  const names = new Set([...bound.templates.values()].flatMap((template) => Object.keys(template.variables).filter((name) => template.variables[name]?.secret)));
+  knownSecrets.set(bound, names);
+  return names;
+};
+
 /** Parts variables into those that a template of the purpose marks as secret, and the rest. */
-export const partVariables = (variables: Readonly<Record<string, string>>, bound: BoundVersions): { secret: Record<string, string>; plain: Record<string, string> } => {
-  const marked = new Set([...bound.templates.values()].flatMap((template) => Object.keys(template.variables).filter((name) => template.variables[name]?.secret)));
+export const partVariables = (variables: Record<string, string>, bound: BoundVersions): { secret: Record<string, string>; plain: Record<string, string> } => {
+  const marked = secretNames(bound);
+  if (!Object.keys(variables).some((name) => marked.has(name))) return { secret: {}, plain: variables };
   const only = (secret: boolean) => Object.fromEntries(Object.entries(variables).filter(([name]) => marked.has(name) === secret));
   return { secret: only(true), plain: only(false) };
 };
@@ -56,8 +68,11 @@ export const withCarried = (variables: Record<string, string>, carried: readonly
   (carried.length === 0 ? variables : { ...variables, [CARRIED]: JSON.stringify(carried) });
 
 /** Takes apart what `withCarried` put together. */
-export const splitCarried = ({ [CARRIED]: carried, ...variables }: Record<string, string>): { variables: Record<string, string>; carried: CarriedArtifact[] } =>
-  ({ variables, carried: carried === undefined ? [] : JSON.parse(carried) as CarriedArtifact[] });
+export const splitCarried = (given: Record<string, string>): { variables: Record<string, string>; carried: CarriedArtifact[] } => {
+  if (given[CARRIED] === undefined) return { variables: given, carried: [] };
+  const { [CARRIED]: carried, ...variables } = given;
+  return { variables, carried: JSON.parse(carried) as CarriedArtifact[] };
+};
 
 /** What the message of a step has attached: every report, where the step says that emails of it do and they are small enough together. */
 export const attachedTo = (step: PolicyStep, carried: readonly CarriedArtifact[]): readonly CarriedArtifact[] =>
@@ -66,13 +81,11 @@ export const attachedTo = (step: PolicyStep, carried: readonly CarriedArtifact[]
 export interface Renderer { ring: KeyRing; sender: { sms: string; email: string }; metrics?: Metrics; monotonic?: () => number }
 export type RenderedAttempt = (RenderResult & { content?: ContentSnapshot }) | { ok: false; reason: 'payload_destroyed' | 'no_address'; problem: string };
 
-const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
-
 /** What is kept of a message for the record, where a notification carries reports. */
 const snapshotOf = ({ message, locale, segments }: Extract<RenderResult, { ok: true }>, { template, variables, salt }: { template: TemplateVersion; variables: Record<string, string>; salt: string }): ContentSnapshot => ({
   template_owner: template.owner === 'ours' ? template.owner : `${template.owner.provider}:${template.owner.id}`, locale,
-  variables_hash: commitTo(sha256(canonicalText(Object.fromEntries(Object.keys(template.variables).map((name) => [name, variables[name] ?? ''])))), salt),
-  ...(message.channel === 'sms' ? { text_hash: commitTo(sha256(message.text), salt), segments: segments ?? 1 } : {}),
+  variables_hash: commitTo(hexHash(canonicalText(Object.fromEntries(Object.keys(template.variables).map((name) => [name, variables[name] ?? ''])))), salt),
+  ...(message.channel === 'sms' ? { text_hash: commitTo(hexHash(message.text), salt), segments: segments ?? 1 } : {}),
   attachments: message.channel === 'email' ? (message.attachments ?? []).map(({ artifact, sha256: checksum }) => ({ artifact, sha256: checksum })) : [],
 });
 
@@ -81,7 +94,7 @@ export interface OpenedParts { addresses: Addresses; variables: Record<string, s
 
 const contentOf = ({ variables: given, secrets }: Pick<OpenedParts, 'variables' | 'secrets'>): { variables: Record<string, string>; carried: CarriedArtifact[]; secrets: Secrets | null } => {
   const { variables, carried } = splitCarried(given);
-  return { variables: { ...variables, ...secrets?.values }, carried, secrets };
+  return { variables: secrets === null ? variables : { ...variables, ...secrets.values }, carried, secrets };
 };
 
 /** What a notification has to say: all of its variables, the secret ones among them, and the reports that it carries. Null once any of it was destroyed. */
@@ -111,6 +124,7 @@ export const renderFor = (renderer: Renderer, loaded: Loaded, bound: Pick<BoundV
   });
   if (begunAt !== undefined) renderer.metrics?.renderSeconds.observe({ channel: step.channel }, Math.max(0, (renderer.monotonic?.() ?? begunAt) - begunAt) / 1_000);
   if (!rendered.ok) return rendered;
+  if (carried.length === 0 && !secrets) return rendered;
   const content = carried.length === 0 ? {} : { content: snapshotOf(rendered, { template, variables, salt: secrets?.salt ?? addresses.salt }) };
   return { ...rendered, ...content, ...(secrets ? { hash: commitTo(rendered.hash, secrets.salt) } : {}) };
 };

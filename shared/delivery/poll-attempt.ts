@@ -32,16 +32,16 @@ const failure = { kind: 'read_failed', reason: 'read_failed', retryAfterMs: null
 
 /** Asks the provider: by its own id where we have one, by our reference where the submission's fate is unknown. */
 const ask = async (engine: Engine, loaded: Loaded, attempt: AttemptState, transport: Transport): Promise<Reading | null> => {
-  // Opened only for a provider that wants it.
-  const recipient = { get to() { return addressOf(engine.ring, loaded, attempt.channel) ?? ''; } };
+  const to = (): string => addressOf(engine.ring, loaded, attempt.channel) ?? '';
   const log = (error: unknown) => engine.log.error({ event: EVENTS.pollFailed, attempt: attempt.key, error: (error as Error).name });
   if (attempt.state === 'submitted' && attempt.providerMessageId !== null && transport.readStatus) {
-    const reading = await transport.readStatus(Object.assign(recipient, { attemptKey: attempt.key, providerMessageId: attempt.providerMessageId })).catch((error: unknown) => { log(error); return failure; });
+    // Opened only for a provider that wants it.
+    const reading = await transport.readStatus({ attemptKey: attempt.key, providerMessageId: attempt.providerMessageId, get to() { return to(); } }).catch((error: unknown) => { log(error); return failure; });
     return { command: { kind: 'record_status', attempt: attempt.key, reading }, raw: 'raw' in reading ? reading.raw : undefined };
   }
   if (attempt.state === 'submitted_unknown' && transport.lookUp) {
     const result = await transport.lookUp({
-      attemptKey: attempt.key, reference: referenceOf(attempt.key), to: recipient.to, from: engine.sender[attempt.channel], submissionStartedAt: submissionStart(attempt) ?? attempt.plannedAt,
+      attemptKey: attempt.key, reference: referenceOf(attempt.key), to: to(), from: engine.sender[attempt.channel], submissionStartedAt: submissionStart(attempt) ?? attempt.plannedAt,
     }).catch((error: unknown) => { log(error); return failure; });
     return { command: { kind: 'record_look_up', attempt: attempt.key, result }, raw: 'raw' in result ? result.raw : undefined };
   }

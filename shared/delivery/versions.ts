@@ -24,7 +24,8 @@ const ACTIVE_FOR_MS = 1_000;
 /** The versions of this deployment, read from the database and kept. */
 export const createVersionStore = (db: Database, monotonic: () => number): VersionStore => {
   const bound = new Map<string, Promise<BoundVersions>>();
-  let active: { until: number; policies: Promise<Policy[]> } | null = null;
+  /** What is active now, and what of it was asked for already: a request asks half a dozen times. */
+  let active: { until: number; policies: Promise<Policy[]>; asked: Map<string, Promise<BoundVersions | null>> } | null = null;
 
   const fetchBound = async (purpose: string, version: number): Promise<BoundVersions> => {
     const policy = await loadPolicy(db, purpose, version);
@@ -46,20 +47,30 @@ export const createVersionStore = (db: Database, monotonic: () => number): Versi
     fetched.catch(() => bound.delete(key));
     return fetched;
   };
-  const activePolicies = (): Promise<Policy[]> => {
+  const activeNow = (): NonNullable<typeof active> => {
     if (active === null || active.until <= monotonic()) {
       const policies = loadActivePolicies(db);
-      active = { until: monotonic() + ACTIVE_FOR_MS, policies };
+      active = { until: monotonic() + ACTIVE_FOR_MS, policies, asked: new Map() };
       policies.catch(() => { active = null; });
     }
-    return active.policies;
+    return active;
+  };
+  const findActive = async (policies: Promise<Policy[]>, purpose: string): Promise<BoundVersions | null> => {
+    const policy = (await policies).find((one) => one.purpose === purpose);
+    return policy ? bind(purpose, policy.version) : null;
   };
   return {
     bind,
-    active: async (purpose) => {
-      const policy = (await activePolicies()).find((one) => one.purpose === purpose);
-      return policy ? bind(purpose, policy.version) : null;
+    active: (purpose) => {
+      const { policies, asked } = activeNow();
+      const known = asked.get(purpose);
+      if (known) return known;
+      const found = findActive(policies, purpose);
+      asked.set(purpose, found);
+      // Neither a failed read is remembered, nor a purpose that somebody made up.
+      found.then((bound) => { if (bound === null) asked.delete(purpose); }, () => asked.delete(purpose));
+      return found;
     },
-    purposes: async () => (await activePolicies()).map((policy) => policy.purpose).sort(),
+    purposes: async () => (await activeNow().policies).map((policy) => policy.purpose).sort(),
   };
 };

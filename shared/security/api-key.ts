@@ -1,4 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { hexHash } from './chain-hash.ts';
 import { isSameSecret } from './same-secret.ts';
 
 /** A fresh key: `text` is shown once, `id` names it in lists and audits, `hash` (sha-256, hex) is what is stored. */
@@ -7,7 +8,7 @@ export interface GeneratedApiKey { text: string; id: string; hash: string }
 const SHAPE = /^tk_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/;
 
 /** sha-256 (hex) of an API key's text. The key has 256 random bits, so a slow hash would add nothing. */
-export const hashApiKey = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
+export const hashApiKey = (text: string): string => hexHash(text);
 
 /** Draws an API key: `tk_<id>_<256 bits, base64url>`. */
 export const generateApiKey = (): GeneratedApiKey => {

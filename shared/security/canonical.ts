@@ -23,32 +23,62 @@ const textOf = (text: string): string | null => {
 
 const refuse = (what: string): never => { throw new NotCanonicalError(what); };
 
+/** So many keys are sorted here by insertion: the library's sort costs more to begin with than most objects have keys. */
+const FEW_KEYS = 32;
+
+/** The keys in the order of their UTF-16 code units, which is what RFC 8785 asks for and how texts compare. */
+const sortedKeys = (value: object): string[] => {
+  const keys = Object.keys(value);
+  if (keys.length > FEW_KEYS) return keys.sort();
+  for (let index = 1; index < keys.length; index += 1) {
+    const key = keys[index] as string;
+    let to = index;
+    for (; to > 0 && (keys[to - 1] as string) > key; to -= 1) keys[to] = keys[to - 1] as string;
+    keys[to] = key;
+  }
+  return keys;
+};
+
+/** Keys as they are written: the same few names everywhere. The bound is for names that callers make up. */
+const keyTexts = new Map<string, string>();
+const MOST_KEYS = 1_000;
+
+const keyTextOf = (key: string, place: Place | null): string => {
+  const known = keyTexts.get(key);
+  if (known !== undefined) return known;
+  const text = `${textOf(key) ?? refuse(`a key of ${told(place)} holds half a surrogate pair`)}:`;
+  if (keyTexts.size >= MOST_KEYS) keyTexts.clear();
+  keyTexts.set(key, text);
+  return text;
+};
+
 const membersOf = (value: Record<string, unknown>, place: Place | null): string => {
   let text = '';
-  // The default order is that of UTF-16 code units, which is what RFC 8785 asks for.
-  for (const key of Object.keys(value).sort()) {
-    text += `${text === '' ? '' : ','}${textOf(key) ?? refuse(`a key of ${told(place)} holds half a surrogate pair`)}:${serialized(value[key], { within: place, member: key })}`;
-  }
+  for (const key of sortedKeys(value)) text += `${text === '' ? '' : ','}${keyTextOf(key, place)}${serialized(value[key], place, key)}`;
   return `{${text}}`;
 };
 
+const at = (within: Place | null, member: string | number | null): Place | null => (member === null ? within : { within, member });
+
 // Two different values must never share one text: what JSON would drop or write as something else is refused.
-const serialized = (value: unknown, place: Place | null): string => {
+// The place of a value is put together only where it holds others, or is refused.
+const serialized = (value: unknown, within: Place | null, member: string | number | null): string => {
   switch (typeof value) {
-    case 'string': return textOf(value) ?? refuse(`${told(place)} holds half a surrogate pair`);
+    case 'string': return textOf(value) ?? refuse(`${told(at(within, member))} holds half a surrogate pair`);
     case 'boolean': return value ? 'true' : 'false';
     case 'number':
-      return Number.isFinite(value) ? JSON.stringify(value) : refuse(`${told(place)} is not a finite number`);
+      return Number.isFinite(value) ? String(value) : refuse(`${told(at(within, member))} is not a finite number`);
     case 'object': {
       if (value === null) return 'null';
+      const place = at(within, member);
       if (Array.isArray(value)) {
         let text = '';
-        for (let index = 0; index < value.length; index += 1) text += `${index === 0 ? '' : ','}${serialized(value[index], { within: place, member: index })}`;
+        for (let index = 0; index < value.length; index += 1) text += `${index === 0 ? '' : ','}${serialized(value[index], place, index)}`;
         return `[${text}]`;
       }
       return isPlainObject(value) ? membersOf(value as Record<string, unknown>, place) : refuse(`${told(place)} is not a plain object, which JSON does not have`);
     }
-    default: return refuse(`${told(place)} is ${typeof value}, which JSON does not have`);
+    default: return refuse(`${told(at(within, member))} is ${typeof value}, which JSON does not have`);
   }
 };
 
@@ -58,4 +88,4 @@ const serialized = (value: unknown, place: Place | null): string => {
  * @throws NotCanonicalError on undefined (also as a member), NaN, Infinity, bigint, functions, dates and other class
  * instances, and on lone surrogates (RFC 8785, 3.2.2.2).
  */
-export const canonicalText = (value: unknown): string => serialized(value, null);
+export const canonicalText = (value: unknown): string => serialized(value, null, null);

@@ -1,5 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { canonicalText } from './canonical.ts';
+import { hexHash } from './chain-hash.ts';
+import { takeRandom } from './random-bytes.ts';
 
 /**
  * The ledger's commitment to a recipient that it must not name: sha-256 (hex) over the RFC 8785 text of
@@ -7,7 +8,7 @@ import { canonicalText } from './canonical.ts';
  * exist it proves who was meant.
  */
 export const commitTo = (recipient: unknown, salt: string): string =>
-  createHash('sha256').update(canonicalText({ recipient, salt }), 'utf8').digest('hex');
+  hexHash(canonicalText({ recipient, salt }));
 
 /** A fresh salt of 256 bits, hex: addresses are few enough to be guessed without one. */
-export const generateSalt = (): string => randomBytes(32).toString('hex');
+export const generateSalt = (): string => takeRandom(32).toString('hex');

@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { KeyRing } from './key-ring.ts';
+import { takeRandom } from './random-bytes.ts';
 
 /** Sealed bytes as they are stored: the key's id in clear, the rest opaque. */
 export interface Sealed { keyId: string; box: Buffer }
@@ -14,18 +15,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES;
 
-/** Random bytes drawn ahead: one call for some hundred nonces costs what one for a single nonce does. None is given out twice. */
-const DRAWN_BYTES = 4_092;
-let drawn = Buffer.alloc(0);
-let taken = 0;
-const nextNonce = (): Buffer => {
-  if (taken + NONCE_BYTES > drawn.length) {
-    drawn = randomBytes(DRAWN_BYTES);
-    taken = 0;
-  }
-  taken += NONCE_BYTES;
-  return drawn.subarray(taken - NONCE_BYTES, taken);
-};
+const FORMAT_BYTE = Buffer.from([FORMAT]);
 
 const aad = (keyId: string, context: string): Buffer => Buffer.from(`tocsin-seal-${FORMAT}\n${keyId}\n${context}`, 'utf8');
 
@@ -36,12 +26,13 @@ const aad = (keyId: string, context: string): Buffer => Buffer.from(`tocsin-seal
  */
 export const seal = (ring: KeyRing, plaintext: string | Buffer, context: string): Sealed => {
   const { id, key } = ring.keys[0];
-  const nonce = nextNonce();
+  const nonce = takeRandom(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
   cipher.setAAD(aad(id, context));
-  const bytes = typeof plaintext === 'string' ? Buffer.from(plaintext, 'utf8') : plaintext;
-  const ciphertext = Buffer.concat([cipher.update(bytes), cipher.final()]);
-  return { keyId: id, box: Buffer.concat([Buffer.from([FORMAT]), nonce, cipher.getAuthTag(), ciphertext]) };
+  const ciphertext = typeof plaintext === 'string' ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext);
+  // GCM holds nothing back: the end gives the tag alone.
+  cipher.final();
+  return { keyId: id, box: Buffer.concat([FORMAT_BYTE, nonce, cipher.getAuthTag(), ciphertext], HEAD_BYTES + ciphertext.length) };
 };
 
 /**

@@ -1,11 +1,12 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { contentHash } from './chain-hash.ts';
 import { isSameSecret } from './same-secret.ts';
 
 /** A random URL-safe token of 256 bits (43 characters). Only its hash is stored. */
 export const generateToken = (): string => randomBytes(32).toString('base64url');
 
 /** What is stored of a token: sha-256. Plain hashing is enough, since the token has 256 bits of its own. */
-export const hashToken = (token: string): Buffer => createHash('sha256').update(token, 'utf8').digest();
+export const hashToken = (token: string): Buffer => contentHash(token);
 
 /** Whether a token has this stored hash; takes equally long for all tokens. */
 export const tokenMatches = (token: string, storedHash: Uint8Array): boolean => isSameSecret(hashToken(token), storedHash);

@@ -31,11 +31,12 @@ export const jsonOf = (answer: Answered): Json | null => {
 };
 
 /** The evidence to seal: HTTP status, the provider's code or raw status, and the start of its text. */
-export const rawOf = (answer: Answered, code: number | string | null): RawAnswer => ({
-  httpStatus: answer.httpStatus,
-  ...(code === null ? {} : { code: String(code) }),
-  ...(answer.body === null ? {} : { text: answer.body.slice(0, RAW_TEXT_CHARS) }),
-});
+export const rawOf = ({ httpStatus, body }: Answered, code: number | string | null): RawAnswer => {
+  const raw: RawAnswer = { httpStatus };
+  if (code !== null) raw.code = String(code);
+  if (body !== null) raw.text = body.slice(0, RAW_TEXT_CHARS);
+  return raw;
+};
 
 /** Whether the status line says that the request was carried out. */
 export const isSuccess = (answer: Answered): boolean => answer.httpStatus >= 200 && answer.httpStatus <= 299;

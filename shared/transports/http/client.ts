@@ -29,15 +29,13 @@ export const createHttpClient = (secure: boolean, maxSockets: number): HttpClien
   };
 
   return {
-    call: async (request, limitMs) => {
-      if (closed) return { kind: 'not_written', reason: 'connection_refused' };
+    call: (request, limitMs) => {
+      if (closed) return Promise.resolve({ kind: 'not_written', reason: 'connection_refused' });
       const call = callOnLiveSocket(request, limitMs);
       inFlight.add(call);
-      try {
-        return await call;
-      } finally {
-        inFlight.delete(call);
-      }
+      const ended = (): boolean => inFlight.delete(call);
+      call.then(ended, ended);
+      return call;
     },
     close: async () => {
       closed = true;

@@ -2,15 +2,25 @@ import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
+import { urlToHttpOptions } from 'node:url';
 import type { KeepAliveAgent } from './agent.ts';
 import { readBody } from './read-body.ts';
 
 /** A body that is read as it is sent; its size is the caller's to announce. */
 export type StreamedBody = () => AsyncGenerator<Buffer>;
 
+/** Where a request goes, taken apart: of one API all but the path stays the same. `host` is as the header has it. */
+export interface HttpAddress { protocol: string; hostname: string; port: number | string | undefined; host: string; path: string }
+
+/** Takes an address apart. */
+export const addressOf = (url: URL): HttpAddress => {
+  const { protocol, hostname, port, path } = urlToHttpOptions(url);
+  return { protocol: protocol ?? '', hostname: hostname ?? '', port: port ?? undefined, host: url.host, path: path ?? '/' };
+};
+
 export interface HttpRequest {
   method: 'GET' | 'POST';
-  url: URL;
+  url: URL | HttpAddress;
   headers: Record<string, string>;
   body?: string | StreamedBody;
   maxBodyBytes: number;
@@ -33,6 +43,19 @@ export type HttpOutcome =
 const isAlive = (socket: Socket): boolean => !socket.destroyed && socket.writable && !socket.readableEnded;
 /** Node's parser errors: bytes came, but they are not HTTP. */
 const isNonsense = (error: NodeJS.ErrnoException): boolean => error.code?.startsWith('HPE_') ?? false;
+
+/** Headers as node writes them without looking at each twice: names and values by turns, and the host behind them. */
+const rawHeaders = (headers: Record<string, string>, host: string): string[] => {
+  const raw: string[] = [];
+  for (const name of Object.keys(headers)) raw.push(name, headers[name] as string);
+  raw.push('Host', host);
+  return raw;
+};
+
+const open = ({ method, url, headers }: HttpRequest, agent: http.Agent): http.ClientRequest => {
+  const { protocol, hostname, port, host, path } = url instanceof URL ? addressOf(url) : url;
+  return (protocol === 'https:' ? https : http).request({ protocol, hostname, port, path, method, headers: rawHeaders(headers, host), agent });
+};
 
 /** Writes a body as it is read, no faster than it is taken; stops where the request was ended meanwhile. */
 const writeStreamed = async (call: http.ClientRequest, body: StreamedBody, { onEnd, onWritten }: { onEnd: () => void; onWritten: (() => void) | undefined }): Promise<void> => {
@@ -57,8 +80,7 @@ const writeStreamed = async (call: http.ClientRequest, body: StreamedBody, { onE
  */
 export const exchange = (pool: KeepAliveAgent, request: HttpRequest, limitMs: number): Promise<HttpOutcome> =>
   new Promise((resolve, reject) => {
-    const { method, url, headers } = request;
-    const call = (url.protocol === 'https:' ? https : http).request(url, { method, headers, agent: pool.agent });
+    const call = open(request, pool.agent);
     let reached: 'nothing' | 'reused_socket' | 'connected' | 'written' = 'nothing';
     let answered = false;
     const settle = (outcome: HttpOutcome) => {

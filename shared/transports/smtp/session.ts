@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { SMTPConnectionOptions, SMTPConnectionSendInfo } from 'nodemailer/lib/smtp-connection';
@@ -132,7 +133,7 @@ const sessionOver = (connection: SMTPConnection): SmtpSession => {
       const whole = Buffer.isBuffer(message);
       // a report then returns the header alone: no text lies about in another mailbox
       const dsn = envelopeId === undefined ? {} : { dsn: { ret: 'HDRS' as const, envid: envelopeId } };
-      const envelope = { from, to: [to], size: whole ? message.length : message.size, use8BitMime: whole && message.some((byte) => byte > 0x7f), ...dsn };
+      const envelope = { from, to: [to], size: whole ? message.length : message.size, use8BitMime: whole && !isAscii(message), ...dsn };
       let broken: { by: unknown } | null = null;
       const onBroken = (by: unknown) => {
         broken = { by };

@@ -1,6 +1,8 @@
 import type { Instant } from '../../domain/words.ts';
 import type { CallOutcome, HttpClient } from '../http/client.ts';
 import { createHttpClient } from '../http/client.ts';
+import type { HttpAddress } from '../http/exchange.ts';
+import { addressOf } from '../http/exchange.ts';
 
 export interface TwilioSettings {
   /** Origin of the API, with or without a path before `/2010-04-01`. */
@@ -22,8 +24,8 @@ export interface TwilioApi {
   readonly timeoutMs: number;
   now: () => Instant;
   post(form: URLSearchParams, options: { headers: Record<string, string>; mayStart: () => boolean; onWritten: () => void }): Promise<CallOutcome>;
-  get(url: URL, limits: { limitMs: number; maxBodyBytes: number }): Promise<CallOutcome>;
-  messageUrl(sid: string): URL;
+  get(url: URL | HttpAddress, limits: { limitMs: number; maxBodyBytes: number }): Promise<CallOutcome>;
+  messageAddress(sid: string): HttpAddress;
   listUrl(filter: { to: string; from: string; sentSince: string; pageSize: number }): URL;
   inboundUrl(filter: { to: string; sentSince: string; pageSize: number }): URL;
   /** The address of a further page; null where it leads elsewhere, for the credentials go with it. */
@@ -42,6 +44,8 @@ export const createTwilioApi = (settings: TwilioSettings): TwilioApi => {
     Accept: 'application/json',
   };
   const client = createHttpClient(protocol === 'https:', settings.maxSockets ?? DEFAULT_MAX_SOCKETS);
+  const messages = addressOf(new URL(`${account}/Messages.json`));
+  const ofOne = messages.path.replace(/\.json$/, '');
   const listing = (ends: { To: string; From?: string }, { sentSince, pageSize }: { sentSince: string; pageSize: number }): URL => {
     const url = new URL(`${account}/Messages.json`);
     // A listing cannot be filtered by messaging service.
@@ -58,7 +62,7 @@ export const createTwilioApi = (settings: TwilioSettings): TwilioApi => {
       const body = form.toString();
       return client.call({
         method: 'POST',
-        url: new URL(`${account}/Messages.json`),
+        url: messages,
         headers: {
           ...common, ...headers, 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': String(Buffer.byteLength(body)),
         },
@@ -69,7 +73,7 @@ export const createTwilioApi = (settings: TwilioSettings): TwilioApi => {
       }, settings.timeoutMs);
     },
     get: (url, { limitMs, maxBodyBytes }) => client.call({ method: 'GET', url, headers: common, maxBodyBytes }, limitMs),
-    messageUrl: (sid) => new URL(`${account}/Messages/${encodeURIComponent(sid)}.json`),
+    messageAddress: (sid) => ({ ...messages, path: `${ofOne}/${encodeURIComponent(sid)}.json` }),
     listUrl: ({ to, from, ...how }) => listing({ To: to, From: from }, how),
     inboundUrl: ({ to, ...how }) => listing({ To: to }, how),
     nextPageUrl: (uri) => {

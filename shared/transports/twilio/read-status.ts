@@ -10,7 +10,7 @@ import { meaningOfMessage } from './status-table.ts';
 
 /** One `GET Messages/{sid}.json`. */
 export const readStatus = async (api: TwilioApi, { providerMessageId }: StatusRequest): Promise<StatusReading> => {
-  const outcome = await read(api, api.messageUrl(providerMessageId), { limitMs: api.timeoutMs, maxBodyBytes: MAX_BODY_BYTES });
+  const outcome = await read(api, api.messageAddress(providerMessageId), { limitMs: api.timeoutMs, maxBodyBytes: MAX_BODY_BYTES });
   if (outcome.kind !== 'read') return outcome;
   const message = messageOf(outcome.json);
   // another message's state must never count as this one's

@@ -34,18 +34,25 @@ export const readSubmitAnswer = (answer: Answered, now: Instant): SubmitResult =
   return { kind: 'accepted', providerMessageId: message.sid, raw: rawOf(answer, message.status || null) };
 };
 
-/** The text, or the id of a content template with what stands for its placeholders: the API takes one of both. */
-const contentFields = ({ text, providerTemplate }: Extract<SubmitRequest['message'], { channel: 'sms' }>): Record<string, string> => {
-  if (!providerTemplate) return { Body: text };
+/** What is posted: the ends, and the text or the id of a content template with what stands for its placeholders, for the API takes one of both. */
+const formOf = ({ to, from, text, providerTemplate }: Extract<SubmitRequest['message'], { channel: 'sms' }>): URLSearchParams => {
+  const form = new URLSearchParams();
+  form.append('To', to);
+  form.append(senderField(from), from);
+  if (!providerTemplate) {
+    form.append('Body', text);
+    return form;
+  }
   const { id, variables } = providerTemplate;
+  form.append('ContentSid', id);
   // A template without placeholders refuses an empty set of them.
-  return { ContentSid: id, ...(Object.keys(variables).length === 0 ? {} : { ContentVariables: JSON.stringify(variables) }) };
+  if (Object.keys(variables).length > 0) form.append('ContentVariables', JSON.stringify(variables));
+  return form;
 };
 
 /** One `POST Messages.json`, never repeated here: Twilio has no idempotency key. */
 export const submit = async (api: TwilioApi, { attemptKey, message, mayStart }: SubmitRequest): Promise<SubmitResult> => {
   if (message.channel !== 'sms') throw new Error('twilio carries sms only');
-  const form = new URLSearchParams({ To: message.to, [senderField(message.from)]: message.from, ...contentFields(message) });
-  const outcome = await api.post(form, { headers: { 'Tocsin-Attempt-Key': attemptKey }, mayStart, onWritten: () => faultPoint('bytes-sent') });
+  const outcome = await api.post(formOf(message), { headers: { 'Tocsin-Attempt-Key': attemptKey }, mayStart, onWritten: () => faultPoint('bytes-sent') });
   return resultOfCall(outcome, (answer) => readSubmitAnswer(answer, api.now()));
 };
