@@ -20,6 +20,8 @@ import { fingerprint } from '../security/fingerprint.ts';
 import { hashToken } from '../security/tokens.ts';
 import { toAppend } from '../ledger/rows.ts';
 import type { NewNotification } from '../ledger/accept-group.ts';
+import type { Loaded } from '../ledger/load.ts';
+import { loadedWith } from '../ledger/load.ts';
 import { faultPoint } from '../telemetry/fault-points.ts';
 import { countDecision, regionLabel } from './count-decision.ts';
 import type { Engine } from './engine.ts';
@@ -156,7 +158,9 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
     expires_at: expiresAt, recipient_commitment: commitment, consent_references: consentReferences, artifact_references: request.artifacts, request_id: request.requestId,
   });
   const intentHash = contentHash(intent);
-  const loaded = { eventId, state: emptyState(eventId), headHash: intentHash, locale: recipient.locale, requestedAt: now, recipient: sealedRecipient, variables, secrets, suppressed };
+  const loaded: Loaded = {
+    eventId, state: emptyState(eventId), headHash: intentHash, locale: recipient.locale, requestedAt: now, region: recipient.region, recipient: sealedRecipient, variables, suppressed, secrets, providers: undefined,
+  };
   // What may start at once rests on a provider's state, which the acceptance then compares.
   const providers = grasp === null ? undefined : engine.recent.providers();
   const renderedSteps = new Map<number, RenderProblem | null>();
@@ -195,7 +199,7 @@ const prepare = (engine: Engine, request: AcceptRequest, bound: BoundVersions, {
   };
   const { state, transitions } = decision;
   const isGone = transitions.some(({ transition }) => transition.kind === 'PayloadDestroyed');
-  return { eventId, now, decision, notification, rendered: renderedSteps, after: isGone ? null : { ...loaded, state, headHash: notification.append.headHash, ...(providers ? { providers } : {}) } };
+  return { eventId, now, decision, notification, rendered: renderedSteps, after: isGone ? null : loadedWith(loaded, { state, headHash: notification.append.headHash, providers }) };
 };
 
 /** Why an intent cannot be accepted as it stands; null where it can. */

@@ -80,9 +80,11 @@ export const pollAttempt = async (engine: Engine, key: AttemptKey, settings: Pol
   const transport = settings.transports.get(attempt.provider);
   if (!transport) return;
   const { inTurn = atOnce } = settings;
-  const { reading, calledAt, lagMs } = await inTurn(async () => {
-    const began = { calledAt: engine.monotonic(), lagMs: engine.now() - attempt.nextPollAt };
-    return { ...began, reading: await ask(engine, loaded, attempt, transport) };
+  let [calledAt, lagMs] = [0, 0];
+  const reading = await inTurn(() => {
+    calledAt = engine.monotonic();
+    lagMs = engine.now() - attempt.nextPollAt;
+    return ask(engine, loaded, attempt, transport);
   });
   if (!reading) return;
   measure(engine, reading.command, { provider: attempt.provider, calledAt, lagMs });

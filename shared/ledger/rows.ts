@@ -102,16 +102,21 @@ const entryRows = ({ transitions, states }: Pick<Decision, 'transitions' | 'stat
 /** The public outcome of an attempt, neutral of providers. */
 export const attemptOutcome = (attempt: AttemptState): string => (attempt.state === 'submitting' ? 'submitting' : attempt.state);
 
+const reasonByOf = ({ reason }: AttemptState) => (reason ? reasonBy(reason) : null);
+
 const changedRow = (attempt: AttemptState, eventId: string) => ({
   event_id: eventId, attempt_key: attempt.key, state: attempt.state, provider_message_id: attempt.providerMessageId, outcome: attemptOutcome(attempt), reason: attempt.reason,
-  reason_by: attempt.reason ? reasonBy(attempt.reason) : null, queued_at: attempt.queuedAt, submitted_at: attempt.submittedAt, settled_at: attempt.settledAt,
+  reason_by: reasonByOf(attempt), queued_at: attempt.queuedAt, submitted_at: attempt.submittedAt, settled_at: attempt.settledAt,
   next_poll_at: attempt.nextPollAt, provider_wait_at: attempt.providerWaitAt,
 });
 
-const plannedRow = (attempt: AttemptState, after: NotificationState, template: { name: string; version: number }) => ({
-  ...changedRow(attempt, after.eventId), step: attempt.step, origin: attempt.origin, channel: attempt.channel, sequence: attempt.sequence, provider: attempt.provider,
-  render_hash: attempt.renderHash, policy_version: after.policyVersion, template: template.name, template_version: template.version,
-  decision_deadline_at: attempt.decisionDeadlineAt, planned_at: attempt.plannedAt,
+/** Spelt out, and not that row with more: an object that grows out of another one is dear. */
+const plannedRow = (planned: AttemptState, after: NotificationState, template: { name: string; version: number }) => ({
+  event_id: after.eventId, attempt_key: planned.key, step: planned.step, origin: planned.origin, channel: planned.channel, sequence: planned.sequence, state: planned.state,
+  provider: planned.provider, provider_message_id: planned.providerMessageId, render_hash: planned.renderHash, policy_version: after.policyVersion,
+  template: template.name, template_version: template.version, outcome: attemptOutcome(planned), reason: planned.reason, reason_by: reasonByOf(planned),
+  decision_deadline_at: planned.decisionDeadlineAt, planned_at: planned.plannedAt, queued_at: planned.queuedAt, submitted_at: planned.submittedAt, settled_at: planned.settledAt,
+  next_poll_at: planned.nextPollAt, provider_wait_at: planned.providerWaitAt,
 });
 
 /** The attempts that a decision planned, with the template of each, and those of before that it changed: these keep their own. */

@@ -45,7 +45,7 @@ export const FAULTS: readonly Row[] = [
   row(9, '*sending* after *sent* is ignored, and kept as evidence', 'status', one('a status may fall', `${DOMAIN}/evolve-attempt.ts`,
     'before !== undefined && RANK[before] > RANK[now] ? before : now', 'now')),
   row(10, 'Every end has a reason, which says whether the provider said it or we failed', 'status', one('every reason is laid at our own door', 'shared/ledger/rows.ts',
-    'attempt.reason ? reasonBy(attempt.reason) : null', "attempt.reason ? (reasonBy(attempt.reason), 'tocsin') : null")),
+    '(reason ? reasonBy(reason) : null)', "(reason ? (reasonBy(reason), 'tocsin') : null)")),
   row(10, 'Every end has a reason, which says whether the provider said it or we failed', 'status', {
     name: 'an end without a code has no reason', patches: [
       { file: `${TWILIO}/status-table.ts`, find: "undelivered: { outcome: 'undelivered', reason: 'carrier_failed' }", put: "undelivered: { outcome: 'undelivered', reason: null }" },

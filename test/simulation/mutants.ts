@@ -114,7 +114,7 @@ export const MUTANTS: readonly Mutant[] = [
       { file: `${DELIVERY}/perform-attempt.ts`, find: 'if (render.hash !== attempt.renderHash)', put: 'if (attempt.submissions === 0 && render.hash !== attempt.renderHash)' },
     ],
   },
-  one(26, 'hash-without-the-previous', 'shared/security/chain-hash.ts', ["createHash('sha256').update(previousHash).update(", "(void previousHash, createHash('sha256')).update("]),
+  one(26, 'hash-without-the-previous', 'shared/security/chain-hash.ts', ['bytes.set(previousHash);', 'bytes.fill(0, 0, previousHash.length);']),
   {
     number: 27, name: 'suppression-at-the-claim-only', patches: [
       { file: `${DOMAIN}/lifecycle.ts`, find: '      endBarred(work);\n', put: '' },
