@@ -38,6 +38,12 @@ const startRedis = async (): Promise<{ url: string; pid: number }> => {
 /** For all contenders at once: each queue and worker of the baseline has a pool of its own, as BullMQ makes it. */
 const ROOM = 'max_connections=300';
 
+/** Has the server make the files of its log that it uses again and again later: a server that has run for a day makes none any more. */
+const fillLog = async (admin: pg.Pool): Promise<void> => {
+  await admin.query("SELECT count(pg_logical_emit_message(false, 'bench', repeat('x', 1000000))) FROM generate_series(1, 600)");
+  await admin.query('CHECKPOINT');
+};
+
 /** Starts the servers. Postgres is the embedded one as the product starts it, with every flush to disk. */
 export const openGround = async (folder: string, backend: BackendName, modules: string[] = []): Promise<Ground> => {
   const dataDir = join(folder, `postgres-${backend}`);
@@ -46,6 +52,7 @@ export const openGround = async (folder: string, backend: BackendName, modules: 
   const admin = new pg.Pool({ connectionString: postgres.url, max: 2 });
   admin.on('error', () => undefined);
   atTheEnd(() => admin.end());
+  await fillLog(admin);
   const redis = backend === 'redis' ? await startRedis() : null;
   return {
     backend, admin, adminUrl: postgres.url, redisPid: redis?.pid ?? null,

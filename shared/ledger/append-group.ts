@@ -35,12 +35,12 @@ export const OUTDATED = `
 outdated AS MATERIALIZED (
   SELECT p.event_id FROM ${PROVIDERS} LEFT JOIN provider_state ps ON ps.provider = p.provider WHERE coalesce(ps.revision, 0) <> p.expected)`;
 
-/** The inserts that append and accept have in common, for those events that `won`. */
+/** The inserts that append and accept have in common, for those events that `won`. Entries take their positions in the order of their versions, which is all that the feed asks of one event. */
 export const insertRows = (rows: RowSources<'entries' | 'outbox' | 'planned'>): string => `
 entries AS (
   INSERT INTO ledger_entry (event_id, version, kind, at, actor, request_id, policy_version, attempt_key, from_state, to_state, body, prev_hash, hash)
   SELECT e.event_id, e.version, e.kind, e.at, e.actor, e.request_id, e.policy_version, e.attempt_key, e.from_state, e.to_state, e.body, e.prev_hash, e.hash
-    FROM ${rows.from('entries')} e JOIN won USING (event_id) ORDER BY e.event_id, e.version),
+    FROM ${rows.from('entries')} e JOIN won USING (event_id) ORDER BY e.version),
 enqueued AS (
   INSERT INTO outbox (event_id, attempt_key, channel, generation, not_before_at)
   SELECT o.event_id, o.attempt_key, o.channel, o.generation, o.not_before_at
