@@ -1,6 +1,7 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { encodeTime } from 'ulid';
 import { monthOf } from '../../shared/ledger/partitions.ts';
+import { openClient } from './open-client.ts';
 import type { Model } from './clone-sql.ts';
 import { FILL_COPY, prepareCopies } from './clone-sql.ts';
 import { smsIdOf } from './lives.ts';
@@ -37,8 +38,7 @@ const ensureMonths = async (client: pg.Client, from: number, to: number): Promis
 };
 
 const connect = async (url: string): Promise<pg.Client> => {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
+  const client = await openClient(url);
   // The chain and foreign keys are not checked row by row: that would take longer than the rest. `sampleFaults` looks afterwards.
   await client.query("SET synchronous_commit = off; SET work_mem = '128MB'; SET temp_buffers = '64MB'; SET session_replication_role = replica");
   return client;

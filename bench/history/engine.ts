@@ -1,5 +1,4 @@
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import { loadPolicies } from '../../shared/content/policy-file.ts';
 import { loadTemplates } from '../../shared/content/template-file.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
@@ -11,6 +10,7 @@ import { generateKeyRingText, parseKeyRing } from '../../shared/security/key-rin
 import { createLogger } from '../../shared/telemetry/logger.ts';
 import { createMetrics } from '../../shared/telemetry/metrics.ts';
 import { CARRIERS } from '../../shared/transports/carriers.ts';
+import { openClient } from './open-client.ts';
 import type { ClockedEngine } from './lives.ts';
 
 /** A database of its own with the product's engine on it, whose clock the caller moves. */
@@ -42,8 +42,7 @@ export const openClocked = async (url: string, { poolSize = 3, keys = generateKe
 
 /** Makes and migrates a database on a server, and opens it. */
 export const openHistory = async (serverUrl: string, name: string): Promise<HistoryDatabase> => {
-  const admin = new pg.Client({ connectionString: serverUrl });
-  await admin.connect();
+  const admin = await openClient(serverUrl);
   await admin.query(`CREATE DATABASE ${name}`);
   await admin.end();
   const url = new URL(serverUrl);

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
+import type pg from 'pg';
 import { startEmbeddedPostgres } from '../../services/standalone/embedded-postgres.ts';
+import { openClient } from './open-client.ts';
 import { openClocked } from './engine.ts';
 import { openMeter } from './meter.ts';
 import { makeHistory } from './prepare.ts';
@@ -51,8 +52,7 @@ const readOptions = (argv: string[]): Options | null => {
 };
 
 const withAdmin = async <Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> => {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
+  const client = await openClient(url);
   return work(client).finally(() => client.end());
 };
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import pg from 'pg';
 import type { Database } from '../../shared/ledger/database.ts';
+import { openClient } from './open-client.ts';
 
 /** What some operations cost. `cpuMs` is that of the server's processes; null where the system does not tell. */
 export interface Cost { operations: number; wallMs: number; cpuMs: number | null; pages: number; walBytes: number }
@@ -24,8 +24,7 @@ export interface Meter {
  * written meanwhile. Nothing else may run on that server.
  */
 export const openMeter = async (ownerUrl: string, db: Database): Promise<Meter> => {
-  const owner = new pg.Client({ connectionString: ownerUrl });
-  await owner.connect();
+  const owner = await openClient(ownerUrl);
   const read = async (): Promise<Reading> => {
     // Statistics are told a second late at most; each backend is made to tell them now.
     const clients = await Promise.all(Array.from({ length: db.pool.options.max }, () => db.pool.connect()));

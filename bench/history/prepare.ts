@@ -1,6 +1,6 @@
-import pg from 'pg';
 import { verifyNotification } from '../../shared/ledger/verify-database.ts';
 import { collectFaults } from '../../shared/ledger/verify-fault.ts';
+import { openClient } from './open-client.ts';
 import { bulkLoad } from './bulk-load.ts';
 import type { Model } from './clone-sql.ts';
 import { openHistory } from './engine.ts';
@@ -67,8 +67,7 @@ export const makeHistory = async (serverUrl: string, name: string, { startAt, si
     const at = startAt + AHEAD_DAYS * DAY_MS;
     const pending = await pendingModel(database, at);
     await bulkLoad({ url: database.url, models: pending, count: sizes.pending, firstNumber: PENDING_FROM, from: at, to: at + 60_000, onProgress: progress(name, 'pending', { count: sizes.pending, say }) });
-    const owner = new pg.Client({ connectionString: database.url });
-    await owner.connect();
+    const owner = await openClient(database.url);
     await owner.query("SET maintenance_work_mem = '256MB'");
     await owner.query('VACUUM (FREEZE, ANALYZE)');
     const { rows: [row] } = await owner.query<{ size: string }>('SELECT pg_size_pretty(pg_database_size(current_database())) AS size');
