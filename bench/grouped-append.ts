@@ -9,7 +9,7 @@ import { decide } from '../shared/domain/decide.ts';
 import type { Command } from '../shared/domain/decide.ts';
 import { attemptKeyOf } from '../shared/domain/words.ts';
 import type { EventId } from '../shared/domain/words.ts';
-import { KINDS, appendGroup, rowsOf } from '../shared/ledger/append-group.ts';
+import { COLUMNS, appendGroup, rowsOf } from '../shared/ledger/append-group.ts';
 import { openDatabase } from '../shared/ledger/database.ts';
 import { migrate } from '../shared/ledger/migrate.ts';
 import { rowArrays } from '../shared/ledger/row-arrays.ts';
@@ -36,7 +36,7 @@ CREATE TABLE floor_state (LIKE notification_state INCLUDING INDEXES INCLUDING ST
 CREATE TABLE floor_attempt (LIKE attempt INCLUDING INDEXES);
 CREATE TABLE floor_observation (LIKE observation_raw INCLUDING INDEXES);`;
 
-const ROWS = rowArrays(1, { entries: KINDS.entries, state: KINDS.state, changed: KINDS.changed, observations: KINDS.observations });
+const ROWS = rowArrays(1, { entries: COLUMNS.entries, state: COLUMNS.state, changed: COLUMNS.changed, observations: COLUMNS.observations });
 const FLOOR = `
 WITH e AS (
   INSERT INTO floor_entry SELECT r.event_id, r.version, nextval('floor_position'), pg_current_xact_id(), r.kind, r.at, r.actor, r.request_id, r.policy_version, r.attempt_key, r.from_state, r.to_state, r.body, r.prev_hash, r.hash, 1
@@ -51,7 +51,7 @@ a AS (
     r.queued_at, r.queued_at, r.queued_at, r.submitted_at, r.settled_at, r.next_poll_at, r.provider_wait_at FROM ${ROWS.from('changed')} r),
 o AS (
   INSERT INTO floor_observation SELECT r.event_id, r.version, r.at, r.key_id, r.box FROM ${ROWS.from('observations')} r)
-SELECT ${ROWS.column('state', 'expected')}`;
+SELECT 1`;
 
 const openEngine = async (url: string, policyDir: string): Promise<Engine> => {
   const db = openDatabase({ url, poolSize: 4, connectTimeoutMs: 30_000 });

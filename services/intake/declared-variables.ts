@@ -1,3 +1,4 @@
+import { onceEach } from '../../shared/content/once-each.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import type { BoundVersions } from '../../shared/delivery/versions.ts';
 import { refuseUnlessAccepted } from './accepted-before.ts';
@@ -7,16 +8,7 @@ import { faultyFields } from './problem.ts';
 /** What every caller may give, whether a template shows it or not: it has a field of its own in the request. */
 const SHARED = ['subject'];
 
-/** By versions that are bound: a published one never changes. */
-const knownNames = new WeakMap<BoundVersions, ReadonlySet<string>>();
-
-const declaredIn = (bound: BoundVersions): ReadonlySet<string> => {
-  const known = knownNames.get(bound);
-  if (known) return known;
-  const names = new Set([...SHARED, ...[...bound.templates.values()].flatMap((template) => Object.keys(template.variables))]);
-  knownNames.set(bound, names);
-  return names;
-};
+const declaredIn = onceEach((bound: BoundVersions): ReadonlySet<string> => new Set([...SHARED, ...[...bound.templates.values()].flatMap((template) => Object.keys(template.variables))]));
 
 /**
  * Refuses variables that no template of the purpose's steps declares: a misspelt optional name would otherwise be a message that

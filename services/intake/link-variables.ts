@@ -1,4 +1,5 @@
 import { hostsFor, linkFault } from '../../shared/content/link-rule.ts';
+import { onceEach } from '../../shared/content/once-each.ts';
 import type { TemplateVersion, VariableRule } from '../../shared/content/template.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { refuseUnlessAccepted } from './accepted-before.ts';
@@ -6,16 +7,7 @@ import type { NotificationFields } from './notification-fields.ts';
 import type { Fault } from './problem.ts';
 import { faultyFields } from './problem.ts';
 
-/** A version never changes. */
-const knownLinks = new WeakMap<TemplateVersion, [name: string, rule: VariableRule][]>();
-
-const linksOf = (template: TemplateVersion): [name: string, rule: VariableRule][] => {
-  const known = knownLinks.get(template);
-  if (known) return known;
-  const links = Object.entries(template.variables).filter(([, { type }]) => type === 'url');
-  knownLinks.set(template, links);
-  return links;
-};
+const linksOf = onceEach((template: TemplateVersion): [name: string, rule: VariableRule][] => Object.entries(template.variables).filter(([, { type }]) => type === 'url'));
 
 const faultsFor = (template: TemplateVersion, variables: Readonly<Record<string, string>>, deployment: readonly string[]): [name: string, fault: Fault][] =>
   linksOf(template).filter(([name]) => Object.hasOwn(variables, name)).flatMap(([name, rule]) => {

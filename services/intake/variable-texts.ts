@@ -1,4 +1,5 @@
 import { LiquidError, compilePart } from '../../shared/content/liquid.ts';
+import { onceEach } from '../../shared/content/once-each.ts';
 import type { TemplateVersion } from '../../shared/content/template.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { refuseUnlessAccepted } from './accepted-before.ts';
@@ -9,9 +10,6 @@ import { faultyFields } from './problem.ts';
 
 /** What a template's texts make of its variables: which stand in a subject as they are, and which may be empty, since a text asks whether they are. */
 interface Uses { subject: ReadonlySet<string>; asked: (name: string) => boolean }
-
-/** A version never changes, and to parse its subjects for each request would cost. */
-const known = new WeakMap<TemplateVersion, Uses>();
 
 const STRIPPED = /\{\{[^}]*\|\s*strip_newlines\b[^}]*\}\}/g;
 
@@ -25,16 +23,13 @@ const shownBy = (subject: string): string[] => {
   }
 };
 
-const usesOf = (template: TemplateVersion): Uses => {
-  const found = known.get(template);
-  if (found) return found;
+/** To parse a version's subjects for each request would cost. */
+const usesOf = onceEach((template: TemplateVersion): Uses => {
   const parts = Object.values(template.locales);
   const subject = new Set(parts.flatMap((one) => shownBy(one.subject ?? '')));
   const conditions = parts.flatMap((one) => Object.values(one)).flatMap((source) => source.match(/\{%-?\s*(?:if|elsif|unless|case)\b[^%]*%\}|\w+\s*\|\s*default\b/g) ?? []).join('\n');
-  const uses = { subject, asked: (name: string) => new RegExp(`\\b${name}\\b`).test(conditions) };
-  known.set(template, uses);
-  return uses;
-};
+  return { subject, asked: (name) => new RegExp(`\\b${name}\\b`).test(conditions) };
+});
 
 /** Line ends as texts and forms have them, and tabs, are no control characters here. */
 const CONTROL = /\p{Cc}/u;

@@ -8,6 +8,7 @@ import { compilePart, isSureToRender, LiquidError, renderPart } from './liquid.t
 import type { CompiledPart } from './liquid.ts';
 import { fileNameOf } from './artifacts/media-types.ts';
 import { composeMail } from './mime.ts';
+import { onceEach } from './once-each.ts';
 import type { Mailbox } from './mime.ts';
 import { smsSize } from './segments.ts';
 import { threadOf } from './thread.ts';
@@ -114,17 +115,11 @@ const tooLong = (what: string, { text, most }: { text: string; most: number }, {
   }]);
 };
 
-/** By template: its variables with nothing in them. A copy that is filled costs less than an object that grows name by name. */
-const knownBlanks = new WeakMap<TemplateVersion, Record<string, string>>();
-
-const blankOf = (template: TemplateVersion): Record<string, string> => {
-  const known = knownBlanks.get(template);
-  if (known) return known;
+/** A template's variables with nothing in them. A copy that is filled costs less than an object that grows name by name. */
+const blankOf = onceEach((template: TemplateVersion): Record<string, string> => {
   const address = template.terms?.postalAddress;
-  const blank: Record<string, string> = { ref: '', attached: '', ...(address === undefined ? {} : { postal_address: address }), ...Object.fromEntries(Object.keys(template.variables).map((name) => [name, ''])) };
-  knownBlanks.set(template, blank);
-  return blank;
-};
+  return { ref: '', attached: '', ...(address === undefined ? {} : { postal_address: address }), ...Object.fromEntries(Object.keys(template.variables).map((name) => [name, ''])) };
+});
 
 /** The declared variables, checked against their rules, `ref`, the link to unsubscribe, the postal address, and whether something is `attached` (yes or no). */
 const checkedVariables = ({ template, variables, attemptKey, attachments = [] }: TextInput): Record<string, string> => {

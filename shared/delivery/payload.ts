@@ -2,6 +2,7 @@ import type { ContentSnapshot } from '../domain/transitions.ts';
 import type { AttemptKey, Channel } from '../domain/words.ts';
 import { parseAttemptKey } from '../domain/words.ts';
 import type { PolicyStep } from '../domain/policy.ts';
+import { onceEach } from '../content/once-each.ts';
 import { canonicalText } from '../security/canonical.ts';
 import { hexHash } from '../security/chain-hash.ts';
 import { open } from '../security/sealing.ts';
@@ -34,16 +35,8 @@ const context = (eventId: string, part: string): string => `${eventId}/${part}`;
  */
 export interface Secrets { values: Record<string, string>; salt: string }
 
-/** By versions that are bound: a published one never changes. */
-const knownSecrets = new WeakMap<BoundVersions, ReadonlySet<string>>();
-
-const secretNames = (bound: BoundVersions): ReadonlySet<string> => {
-  const known = knownSecrets.get(bound);
-  if (known) return known;
-  const names = new Set([...bound.templates.values()].flatMap((template) => Object.keys(template.variables).filter((name) => template.variables[name]?.secret)));
-  knownSecrets.set(bound, names);
-  return names;
-};
+const secretNames = onceEach((bound: BoundVersions): ReadonlySet<string> =>
+  new Set([...bound.templates.values()].flatMap((template) => Object.keys(template.variables).filter((name) => template.variables[name]?.secret))));
 
 /** Parts variables into those that a template of the purpose marks as secret, and the rest. */
 export const partVariables = (variables: Record<string, string>, bound: BoundVersions): { secret: Record<string, string>; plain: Record<string, string> } => {

@@ -80,11 +80,9 @@ export const pollAttempt = async (engine: Engine, key: AttemptKey, settings: Pol
   const transport = settings.transports.get(attempt.provider);
   if (!transport) return;
   const { inTurn = atOnce } = settings;
-  let [calledAt, lagMs] = [0, 0];
-  const reading = await inTurn(() => {
-    calledAt = engine.monotonic();
-    lagMs = engine.now() - attempt.nextPollAt;
-    return ask(engine, loaded, attempt, transport);
+  const { reading, calledAt, lagMs } = await inTurn(async () => {
+    const [calledAt, lagMs] = [engine.monotonic(), engine.now() - attempt.nextPollAt];
+    return { reading: await ask(engine, loaded, attempt, transport), calledAt, lagMs };
   });
   if (!reading) return;
   measure(engine, reading.command, { provider: attempt.provider, calledAt, lagMs });

@@ -8,7 +8,7 @@ type SeldomOfAttempt = 'reportsByMail' | 'shadow';
 type SeldomOfState = 'quietHours' | 'payload' | 'erased';
 
 /** An attempt of the members of that one, of those that are known here alone. */
-export const attemptOf = (a: AttemptState): AttemptState => {
+export const knownAttempt = (a: AttemptState): AttemptState => {
   const copy: AttemptState = {
     key: a.key, step: a.step, channel: a.channel, sequence: a.sequence, origin: a.origin, state: a.state, provider: a.provider, statusByPoll: a.statusByPoll,
     canLookUp: a.canLookUp, reconcile: a.reconcile, replayWithinMs: a.replayWithinMs, visibleAfterMs: a.visibleAfterMs, providerMessageId: a.providerMessageId,
@@ -24,20 +24,20 @@ export const attemptOf = (a: AttemptState): AttemptState => {
   return copy;
 };
 
-const ATTEMPT_MEMBERS = Object.keys(attemptOf({} as AttemptState)).length;
+const ATTEMPT_MEMBERS = Object.keys(knownAttempt({} as AttemptState)).length;
 
 /** It has members that are not known here: services are replaced one by one, and one of a later release may have written them. They are passed on. */
 export const attemptHasMore = (a: AttemptState): boolean =>
   Object.keys(a).length > ATTEMPT_MEMBERS + (a.reportsByMail === undefined ? 0 : 1) + (a.shadow === undefined ? 0 : 1);
 
 /** A copy of an attempt that may be changed until it is handed out. */
-export const copyAttempt = (attempt: AttemptState): AttemptState => (attemptHasMore(attempt) ? { ...attempt } : attemptOf(attempt));
+export const copyAttempt = (attempt: AttemptState): AttemptState => (attemptHasMore(attempt) ? { ...attempt } : knownAttempt(attempt));
 
 /** An attempt with some of it changed. */
 export const amended = (attempt: AttemptState, change: Partial<AttemptState>): AttemptState => Object.assign(copyAttempt(attempt), change);
 
-/** As `attemptOf`. */
-export const stateOf = (s: NotificationState): NotificationState => {
+/** As `knownAttempt`. */
+export const knownState = (s: NotificationState): NotificationState => {
   const copy: NotificationState = {
     eventId: s.eventId, version: s.version, purpose: s.purpose, policyVersion: s.policyVersion, strategy: s.strategy, requestedAt: s.requestedAt, expiresAt: s.expiresAt,
     reconcileUntil: s.reconcileUntil, rejected: s.rejected, closed: s.closed, paused: s.paused, expired: s.expired, precondition: s.precondition, steps: s.steps,
@@ -49,11 +49,11 @@ export const stateOf = (s: NotificationState): NotificationState => {
   return copy;
 };
 
-const STATE_MEMBERS = Object.keys(stateOf({} as NotificationState)).length;
+const STATE_MEMBERS = Object.keys(knownState({} as NotificationState)).length;
 
 /** As `attemptHasMore`. */
 export const stateHasMore = (s: NotificationState): boolean =>
   Object.keys(s).length > STATE_MEMBERS + (s.quietHours === undefined ? 0 : 1) + (s.payload === undefined ? 0 : 1) + (s.erased === undefined ? 0 : 1);
 
 /** A copy of a state, attempts and steps shared with it, that may be changed until it is handed out. */
-export const copyState = (state: NotificationState): NotificationState => (stateHasMore(state) ? { ...state } : stateOf(state));
+export const copyState = (state: NotificationState): NotificationState => (stateHasMore(state) ? { ...state } : knownState(state));

@@ -1,7 +1,7 @@
 import type { Instant } from './words.ts';
 import type { AttemptState } from './state.ts';
 import { submissionStart } from './state.ts';
-import { attemptOf } from './copies.ts';
+import { knownAttempt } from './copies.ts';
 import type { Transition } from './transitions.ts';
 import type { ReasonCode } from './reasons.ts';
 import { isAccountRefusal } from './provider-state.ts';
@@ -38,15 +38,8 @@ export const leavesQueue = (patch: Patch): Patch => {
 export const setFree = (attempt: AttemptState, at: Instant): Patch => ({ requeueAt: Math.max(at, attempt.retryAt ?? at), requeues: Math.max(1, attempt.requeues) });
 
 /** It is known where the message is: nothing waits to be submitted any more. */
-const nowKnown = (patch: Patch): Patch => {
-  patch.unknownSubmissions = [];
-  patch.resubmitAt = null;
-  patch.resubmitUntil = null;
-  patch.requeueAt = null;
-  patch.retryAt = null;
-  patch.absentLookUps = 0;
-  return patch;
-};
+const KNOWN: Patch = { unknownSubmissions: [], resubmitAt: null, resubmitUntil: null, requeueAt: null, retryAt: null, absentLookUps: 0 };
+const nowKnown = (patch: Patch): Patch => Object.assign(patch, KNOWN);
 
 /** Look-ups in a row that found nothing, counted from when the message would have to be visible. */
 const absences = (attempt: AttemptState, at: Instant, seen: { source: string; outcome: string; counts: boolean }): number => {
@@ -60,7 +53,7 @@ const absences = (attempt: AttemptState, at: Instant, seen: { source: string; ou
 export const plannedAttempt = (at: Instant, t: Extract<Transition, { kind: 'AttemptPlanned' | 'AttemptRenderFailed' }>): AttemptState => {
   const { details: d } = t;
   const rendered = t.kind === 'AttemptPlanned';
-  return attemptOf({
+  return knownAttempt({
     key: d.attempt, step: d.step, channel: d.channel, sequence: d.sequence, origin: d.origin, provider: d.provider,
     state: rendered ? 'planned' : 'render_failed',
     statusByPoll: rendered && t.details.status_by_poll, canLookUp: rendered && t.details.can_look_up,

@@ -4,7 +4,7 @@ import type { Row, RowSources } from './row-arrays.ts';
 import { rowArrays } from './row-arrays.ts';
 import type { Append, AppendRows } from './rows.ts';
 
-/** The columns of each kind of row that most appends write; shared by append and accept. */
+/** The columns of each kind of row that goes as arrays; shared by append and accept. */
 export const COLUMNS = {
   state: 'event_id text, expected integer, version integer, head_hash bytea, state json, status text, decide_at timestamptz, updated_at timestamptz, risk_at timestamptz',
   entries: `event_id text, version integer, kind text, at timestamptz, actor text, request_id text, policy_version integer, attempt_key text,
@@ -13,13 +13,13 @@ export const COLUMNS = {
     provider_message_id text, render_hash text, policy_version integer, template text, template_version integer, outcome text, reason text,
     reason_by text, decision_deadline_at timestamptz, planned_at timestamptz, queued_at timestamptz, submitted_at timestamptz,
     settled_at timestamptz, next_poll_at timestamptz, provider_wait_at timestamptz`,
+  // What the row of an attempt that was there before takes over.
+  changed: `event_id text, attempt_key text, state text, provider_message_id text, outcome text, reason text, reason_by text, queued_at timestamptz,
+    submitted_at timestamptz, settled_at timestamptz, next_poll_at timestamptz, provider_wait_at timestamptz`,
   outbox: 'event_id text, attempt_key text, channel text, generation integer, not_before_at timestamptz',
+  observations: 'event_id text, version integer, at timestamptz, key_id text, box bytea',
   payloads: 'event_id text, part text, key_id text, box bytea, destroyed_at timestamptz',
 } as const;
-
-/** What an attempt's row takes over of a decision about it. */
-const ATTEMPT_CHANGES = `event_id text, attempt_key text, state text, provider_message_id text, outcome text, reason text, reason_by text, queued_at timestamptz,
-  submitted_at timestamptz, settled_at timestamptz, next_poll_at timestamptz, provider_wait_at timestamptz`;
 
 /** The columns of rows that are rare, as jsonb carries them. */
 const RARE = {
@@ -65,14 +65,10 @@ payloads AS (
   INSERT INTO sealed_payload (event_id, part, key_id, box, destroyed_at)
   SELECT p.event_id, p.part, p.key_id, p.box, p.destroyed_at FROM ${rows.from('payloads')} p JOIN won USING (event_id)${unless})`;
 
-/** The columns of all kinds of rows that most appends write. */
-export const KINDS = {
-  state: COLUMNS.state, entries: COLUMNS.entries, planned: COLUMNS.planned, changed: ATTEMPT_CHANGES, outbox: COLUMNS.outbox,
-  observations: 'event_id text, version integer, at timestamptz, key_id text, box bytea',
-} as const;
-const ROWS = rowArrays(3, KINDS);
-// Of the same places, and one kind more.
-const WITH_PAYLOADS = rowArrays(3, { ...KINDS, payloads: COLUMNS.payloads });
+const { payloads, ...MOST_COLUMNS } = COLUMNS;
+const ROWS = rowArrays(3, MOST_COLUMNS);
+// Of the same places, and one kind more behind them.
+const WITH_PAYLOADS = rowArrays(3, { ...MOST_COLUMNS, payloads });
 
 // A poll under way keeps its lease where the append leaves the next poll where it was: whatever else is decided meanwhile, nobody reads the same status beside it.
 const CHANGE = `
@@ -191,7 +187,7 @@ const ENSURE_PROVIDER: Statement = {
 };
 
 /** The second parameter: by it every row that is there already is found, in any plan there can be. */
-export const idsOf = (appends: readonly Append[]): string[] => appends.map((append) => append.eventId);
+const idsOf = (appends: readonly Append[]): string[] => appends.map((append) => append.eventId);
 
 const RARE_KINDS = ['dead_letters', 'resolutions', 'suppressions', 'destroyed', 'payloads'] as const satisfies readonly (keyof AppendRows)[];
 const isRare = ({ rows }: Append): boolean => RARE_KINDS.some((kind) => rows[kind].length > 0);
@@ -223,10 +219,7 @@ export const rowsOf = (appends: readonly Append[]) => ({ ...commonRows(appends),
 /** The parameters of the statements that append. */
 const parametersOf = (appends: readonly Append[], all: boolean): unknown[] => {
   const rows = rowsOf(appends);
-  return [
-    JSON.stringify(all ? rareRows(appends) : { starts: gather(appends, 'starts'), suppressions: [], providers: gather(appends, 'providers') }), idsOf(appends),
-    ...all ? WITH_PAYLOADS.values({ ...rows, payloads: gather(appends, 'payloads') }) : ROWS.values(rows),
-  ];
+  return [JSON.stringify(rareRows(appends)), idsOf(appends), ...all ? WITH_PAYLOADS.values({ ...rows, payloads: gather(appends, 'payloads') }) : ROWS.values(rows)];
 };
 
 /**

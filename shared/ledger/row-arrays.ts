@@ -112,8 +112,6 @@ export interface RowSources<Kind extends string> {
 }
 /** The kinds of rows that a statement takes, and where among its parameters their columns stand. */
 export interface RowArrays<Kind extends string> extends RowSources<Kind> {
-  /** One column of a kind, as an array. */
-  column: (kind: Kind, name: string) => string;
   /** The parameters, from the first of them on: one for each column of each kind, in the binary form. */
   values: (rows: Readonly<Record<Kind, readonly Row[]>>) => Buffer[];
 }
@@ -124,23 +122,20 @@ export interface RowArrays<Kind extends string> extends RowSources<Kind> {
  * @param columns `name type, …` of each kind, as SQL declares them.
  */
 export const rowArrays = <Kind extends string>(first: number, columns: Readonly<Record<Kind, string>>): RowArrays<Kind> => {
-  const kinds = Object.keys(columns) as Kind[];
-  const parsed = kinds.map((kind) => parse(columns[kind]));
-  const places = new Map(kinds.flatMap((kind, index) => (parsed[index] as Column[]).map(({ name }) => `${kind}.${name}`)).map((name, index) => [name, first + index]));
-  const arrayOf = (kind: Kind, { name, type }: Column): string => `$${places.get(`${kind}.${name}`)}::${type}[]`;
-  const columnsOf = (kind: Kind): Column[] => parsed[kinds.indexOf(kind)] as Column[];
+  const parsed = (Object.keys(columns) as Kind[]).map((kind) => [kind, parse(columns[kind])] as const);
+  let next = first;
+  const sources = new Map(parsed.map(([kind, all]) => [kind, `(SELECT ${all.map(({ name, type }) => `unnest($${next++}::${type}[]) AS ${name}`).join(', ')})`]));
   return {
-    from: (kind) => `(SELECT ${columnsOf(kind).map((column) => `unnest(${arrayOf(kind, column)}) AS ${column.name}`).join(', ')})`,
-    column: (kind, name) => arrayOf(kind, columnsOf(kind).find((column) => column.name === name) as Column),
+    from: (kind) => sources.get(kind) as string,
     values: (rows) => {
       end = 0;
       const ends: number[] = [];
-      kinds.forEach((kind, index) => {
-        for (const column of parsed[index] as Column[]) {
+      for (const [kind, all] of parsed) {
+        for (const column of all) {
           putArray(column, rows[kind]);
           ends.push(end);
         }
-      });
+      }
       // The driver may send them later: they are their own from here on.
       const sent = Buffer.from(bytes.subarray(0, end));
       return ends.map((to, index) => sent.subarray(index === 0 ? 0 : ends[index - 1], to));

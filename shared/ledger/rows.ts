@@ -88,11 +88,11 @@ const entryRows = ({ transitions, states }: Pick<Decision, 'transitions' | 'stat
     const body = canonicalText({
       event_id: eventId, version, kind, at, actor: provenance.actor, request_id: provenance.requestId, policy_version: policyVersion, from, to, details: transition.details,
     });
-    const before = previous;
-    previous = headHash = chainHash(before, body);
+    const chainedTo = previous;
+    previous = headHash = chainHash(chainedTo, body);
     return {
       event_id: eventId, version, kind, at, actor: provenance.actor, request_id: provenance.requestId, policy_version: policyVersion, attempt_key: key, from_state: from, to_state: to,
-      body, prev_hash: before, hash: previous,
+      body, prev_hash: chainedTo, hash: previous,
     };
   });
   if (headHash === null) throw new Error('an append without transitions');

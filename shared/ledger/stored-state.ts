@@ -1,5 +1,5 @@
 import type { AttemptState, NotificationState, StepState } from '../domain/state.ts';
-import { attemptHasMore, attemptOf, stateHasMore, stateOf } from '../domain/copies.ts';
+import { attemptHasMore, knownAttempt, stateHasMore, knownState } from '../domain/copies.ts';
 
 type Optional<Shape, Left> = Omit<Shape, keyof Left> & Partial<Shape>;
 
@@ -59,11 +59,11 @@ const BLANK_STATE: Partial<NotificationState> = NOTIFICATION;
 /** A member that is named like the prototype must stay a member. */
 const takeOver = <Shape extends object>(blank: Shape, stored: Partial<Shape>): Shape => (Object.hasOwn(stored, '__proto__') ? { ...blank, ...stored } : Object.assign(blank, stored));
 
-const unpackAttempt = (stored: StoredState['attempts'][number]): AttemptState => takeOver(attemptOf(BLANK_ATTEMPT), stored);
+const unpackAttempt = (stored: StoredState['attempts'][number]): AttemptState => takeOver(knownAttempt(BLANK_ATTEMPT), stored);
 const unpackStep = (stored: StoredState['steps'][number]): StepState => takeOver<StepState>({ channel: stored.channel, phase: stored.phase, reason: STEP.reason }, stored);
 
 /** The state that was stored so, whether packed or whole. */
 export const unpackState = (stored: StoredState): NotificationState => {
-  const state = takeOver<Partial<NotificationState>>(stateOf(BLANK_STATE as NotificationState), stored as Partial<NotificationState>);
+  const state = takeOver<Partial<NotificationState>>(knownState(BLANK_STATE as NotificationState), stored as Partial<NotificationState>);
   return Object.assign(state as NotificationState, { attempts: stored.attempts.map(unpackAttempt), steps: stored.steps.map(unpackStep) });
 };
