@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { amended, copyAttempt, copyState } from '../../shared/domain/copies.ts';
-import type { NotificationState } from '../../shared/domain/state.ts';
+import type { AttemptState, NotificationState } from '../../shared/domain/state.ts';
+import { marked } from '../support/marked.ts';
 import { examplePolicy } from './policies.ts';
 import { openAccepted } from './world.ts';
 
@@ -18,6 +19,14 @@ test('a copy has all that its original has, and nothing beside', () => {
   const attempt = { ...first(state), shadow: true, reportsByMail: true } as const;
   expect(copyAttempt(attempt)).toStrictEqual(attempt);
   expect(copyAttempt(first(state))).toStrictEqual(first(state));
+});
+
+test('and each of it as it was, whatever it is', () => {
+  const state = accepted();
+  const attempt = marked<AttemptState>({ ...first(state), shadow: true, reportsByMail: true });
+  expect(copyAttempt(attempt)).toStrictEqual(attempt);
+  const whole = marked({ ...state, erased: {}, quietHours: {}, payload: {} }) as unknown as NotificationState;
+  expect(copyState(whole)).toStrictEqual(whole);
 });
 
 test('amending an attempt leaves it as it was', () => {

@@ -120,6 +120,16 @@ describe('appending', () => {
     expect(check).toEqual({ own: true, chain: true });
   });
 
+  test('the entries of one event take their positions in the order of their versions, also where many share a statement (invariant 13)', async () => {
+    const ids = await Promise.all(Array.from({ length: 8 }, () => acceptOne()));
+    await Promise.all(ids.map((eventId) => closeNotification(engine, { tenant: null, eventId, reason: 'taken', actor: 'a', requestId: 'c' })));
+    for (const eventId of ids) {
+      const versions = (await rows('SELECT version FROM ledger_entry WHERE event_id = $1 ORDER BY position', [eventId])).map(({ version }) => version as number);
+      expect(versions.length).toBeGreaterThan(3);
+      expect(versions).toEqual(versions.map((_, index) => index + 1));
+    }
+  });
+
   test('one bad row never fails the others of its group', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, () => acceptOne()));
     const loadeds = await Promise.all(ids.map((id) => engine.load(id)));

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
+import type { NotificationState } from '../../shared/domain/state.ts';
 import { emptyState } from '../../shared/domain/state.ts';
 import { packState, unpackState } from '../../shared/ledger/stored-state.ts';
 import type { StoredState } from '../../shared/ledger/stored-state.ts';
+import { marked } from '../support/marked.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createTestEngine, urgentRequest } from '../support/test-engine.ts';
 
@@ -42,6 +44,15 @@ test('what says something is kept, whatever it is', () => {
     steps: [{ channel: 'sms', phase: 'skipped', reason: 'no_address' }], attempts: [],
   });
   expect(unpackState(JSON.parse(JSON.stringify(packState(state))) as StoredState)).toEqual(state);
+});
+
+test('every member of a state and of its attempts is stored and read as it was', async () => {
+  const state = (await engine.load(await accepted()))?.state as NotificationState;
+  const whole = {
+    ...marked({ ...state, erased: {}, quietHours: {}, payload: {} }), steps: [{ ...state.steps[0], reason: 'no_address' }],
+    attempts: [{ ...marked({ ...state.attempts[0], shadow: true, reportsByMail: true }), unknownSubmissions: [{ bookedAt: 1 }] }],
+  } as unknown as NotificationState;
+  expect(unpackState(JSON.parse(JSON.stringify(packState(whole))) as StoredState)).toStrictEqual(whole);
 });
 
 test('what is not known here is read, and stored again, as it stands: a later release may have written it, and verify sees what was forged', () => {
