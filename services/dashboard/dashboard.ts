@@ -1,4 +1,3 @@
-import { createServer } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import express from 'express';
 import type { ErrorRequestHandler, Response, Router } from 'express';
@@ -12,6 +11,7 @@ import { publicStatus } from '../../shared/domain/status.ts';
 import { EVENT_ID } from '../../shared/domain/words.ts';
 import { isDatabaseAway } from '../../shared/ledger/database.ts';
 import { readNotification, readTicket } from '../../shared/ledger/reads.ts';
+import { createAppServer } from '../../shared/http/app-server.ts';
 import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
 import { refuseUnreadableUrl } from '../../shared/http/readable-url.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
@@ -158,7 +158,8 @@ export const startDashboard = async (settings: DashboardSettings): Promise<Runni
   await ensureFirstOperator(settings.engine, config.operator, randomUUID());
   // Operators who were added before the first start leave OPERATOR_USER unmade: else nobody learns why he cannot sign in.
   if (!(await operatorsThere(settings.engine.db)).admin) log.warn({ event: EVENTS.noAdmin, user: config.operator.user, cure: ADD_ADMIN });
-  const server = createServer(SERVER_LIMITS, createDashboard(settings));
+  const { server, serve } = createAppServer(SERVER_LIMITS);
+  serve(createDashboard(settings));
   const { url, port } = await listenOn(server, config.host, config.port);
   return { url, port, close: () => stopListening(server) };
 };

@@ -1,8 +1,8 @@
-import { createServer } from 'node:http';
 import express from 'express';
 import type { IntakeConfig } from '../../shared/config/intake-config.ts';
 import type { Roster } from '../../shared/content/roster.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
+import { createAppServer } from '../../shared/http/app-server.ts';
 import { listenOn, SERVER_LIMITS, stopListening } from '../../shared/http/listening.ts';
 import { refuseUnreadableUrl } from '../../shared/http/readable-url.ts';
 import type { Logger } from '../../shared/telemetry/logger.ts';
@@ -70,14 +70,14 @@ export const createApp = ({ engine, roster, config, dashboardUrl, log }: IntakeS
 /** Starts the HTTP intake. @throws where the port is taken. */
 export const startIntake = async (settings: IntakeSettings): Promise<RunningIntake> => {
   const { config } = settings;
-  const server = createServer(SERVER_LIMITS);
+  const { server, serve } = createAppServer(SERVER_LIMITS);
   const { url, port } = await listenOn(server, config.host, config.port);
   const working = new Set<Promise<unknown>>();
   const background = (work: Promise<unknown>): void => {
     working.add(work);
     void work.finally(() => working.delete(work));
   };
-  server.on('request', createApp(settings, siteAt(config.publicUrl ?? url), background));
+  serve(createApp(settings, siteAt(config.publicUrl ?? url), background));
   return {
     url, port,
     close: async () => {

@@ -1,11 +1,10 @@
-import { createServer } from 'node:http';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import express from 'express';
 import helmet from 'helmet';
 import { readSandboxConfig } from '../../shared/config/sandbox-config.ts';
 import type { Channel } from '../../shared/domain/words.ts';
+import { createAppServer } from '../../shared/http/app-server.ts';
 import { refuseUnreadableUrl } from '../../shared/http/readable-url.ts';
 import { createControlApi } from './control-api.ts';
 import { createInbox } from './inbox.ts';
@@ -172,7 +171,7 @@ export const startSandbox = async (settings: SandboxSettings): Promise<RunningSa
   const host = settings.host ?? '127.0.0.1';
   const { log, earlier } = await openReceiptLog(settings.receiptLogPath);
   const inbox: Inbox = createInbox(log, earlier);
-  const http: Server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
+  const { server: http, serve } = createAppServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
   const dropHttp = (): void => http.closeAllConnections();
   // the mail server needs the outages and they need its port: hence the late look at `smtp`
   const dropSmtp = (): void => smtp.destroyConnections();
@@ -189,7 +188,7 @@ export const startSandbox = async (settings: SandboxSettings): Promise<RunningSa
     await log.close();
     throw reason;
   });
-  http.on('request', createApp(provider, settings, origin));
+  serve(createApp(provider, settings, origin));
 
   const close = async (): Promise<void> => {
     outages.stop();
