@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import express from 'express';
 import { createAppServer } from '../../shared/http/app-server.ts';
 import { listenOn, stopListening } from '../../shared/http/listening.ts';
