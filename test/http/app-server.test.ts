@@ -7,14 +7,20 @@ describe('a server for an app of Express', () => {
   const { server, serve } = createAppServer({});
   let url = '';
   const seen: { request: boolean; response: boolean }[] = [];
+  const prototypesOf = (...both: object[]): unknown[] => both.map((one) => Object.getPrototypeOf(one) as unknown);
+  let [before, after]: unknown[][] = [];
 
   beforeAll(async () => {
     const app = express();
     const inner = express();
     inner.get('/', (request, response) => { response.json({ base: request.baseUrl, ip: request.ip }); });
     app.use('/inner', inner);
-    app.get('/', (request, response) => { response.status(201).json({ query: request.query, host: request.get('host') }); });
+    app.get('/', (request, response) => {
+      after = prototypesOf(request, response);
+      response.status(201).json({ query: request.query, host: request.get('host') });
+    });
     server.on('request', (request, response) => {
+      before = prototypesOf(request, response);
       seen.push({ request: Object.getPrototypeOf(request) === app.request, response: Object.getPrototypeOf(response) === app.response });
     });
     serve(app);
@@ -25,6 +31,7 @@ describe('a server for an app of Express', () => {
   it('makes requests and responses as Express wants them, so that none changes its prototype on the way', async () => {
     await fetch(url);
     expect(seen).toEqual([{ request: true, response: true }]);
+    expect(after?.map((prototype, index) => prototype === before?.[index])).toEqual([true, true]);
   });
 
   it('answers with all that Express gives to requests and responses', async () => {
