@@ -26,7 +26,7 @@ import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
 import { apiKeyIdOf, generateApiKey, hashApiKey } from '../../shared/security/api-key.ts';
 import { generateKeyRingText } from '../../shared/security/key-ring.ts';
 import { openReceivers } from '../../shared/transports/alerts/open-receivers.ts';
-import { openTransport } from '../../shared/transports/open-transports.ts';
+import { openThreadedTransports } from '../../shared/transports/threaded/open-threaded.ts';
 import { startCoordinator } from '../coordinator/coordinator.ts';
 import { startDashboard } from '../dashboard/dashboard.ts';
 import { startDelivery } from '../delivery/delivery.ts';
@@ -37,6 +37,7 @@ import { ensureDataDir, keptSecret, makePassword, removeStandaloneFile, writePri
 import type { StandaloneFile } from './data-dir.ts';
 import { createClosers } from './closers.ts';
 import { keepPostgres } from './keep-postgres.ts';
+import { CHANNELS } from '../../shared/domain/words.ts';
 import { armFaultPoint, faultPoint } from '../../shared/telemetry/fault-points.ts';
 
 export interface RunningStandalone { file: StandaloneFile; close: () => Promise<void> }
@@ -161,18 +162,17 @@ interface ServiceParts { engineConfig: ReturnType<typeof readEngineConfig>; dash
 const startServices = async (env: Environment, runtime: Runtime, { engineConfig, dashboardConfig, closers }: ServiceParts) => {
   const { engine, queue, relay, log } = runtime;
   const transportConfig = { ...readTransportConfig(env), now: engine.now };
-  const sms = openTransport('sms', transportConfig);
-  const email = openTransport('email', transportConfig);
-  closers.add(async () => { await Promise.all([sms.close(), email.close()]); });
+  const transports = openThreadedTransports(CHANNELS, transportConfig);
+  closers.add(async () => { await Promise.all(transports.map((transport) => transport.close())); });
   const common = { engine, queue, submitStartWithinMs: engineConfig.submitStartWithinMs, providerTimeoutMs: engineConfig.providerTimeoutMs };
   const { DELIVERY_CONCURRENCY: concurrency } = readVariables(env, ['DELIVERY_CONCURRENCY']);
-  for (const transport of [sms, email]) {
+  for (const transport of transports) {
     const worker = startDelivery({ ...common, channel: transport.channel, transport, concurrency, actor: `delivery-${transport.channel}`, takesOver: runtime.handOver });
     closers.add(() => worker.close());
   }
   const alertConfig = readAlertConfig(env);
   const alerts = { receivers: openReceivers(alertConfig), links: { dashboardUrl: engineConfig.dashboardUrl, runbookUrl: alertConfig.runbookUrl }, heartbeatUrl: alertConfig.heartbeatUrl };
-  const coordinator = startCoordinator({ ...common, relay, alerts, transports: [sms, email], actor: 'coordinator', onMoved: runtime.tellMoves, ...readCoordinatorConfig(env), checkpointFile: readCheckpointFile(env), erasureFile: readErasureFile(env) });
+  const coordinator = startCoordinator({ ...common, relay, alerts, transports, actor: 'coordinator', onMoved: runtime.tellMoves, ...readCoordinatorConfig(env), checkpointFile: readCheckpointFile(env), erasureFile: readErasureFile(env) });
   closers.add(() => coordinator.close());
   const dashboard = await startDashboard({ engine, queue, config: dashboardConfig, log });
   closers.add(() => dashboard.close());

@@ -102,9 +102,10 @@ const whatItCarries = (engine: Engine, { message, outcomeDueAt }: Started, { sub
 
 /** A transport never throws for a provider's sake; where it does all the same, nothing is known of the call. */
 const submit = async (engine: Engine, key: AttemptKey, started: Started, settings: PerformSettings): Promise<SubmitResult> => {
+  const leftToStartMs = (): number => settings.submitStartWithinMs - (engine.monotonic() - started.fencedFrom);
   try {
     return await settings.transport.submit({
-      attemptKey: key, message: started.message, mayStart: () => engine.monotonic() - started.fencedFrom <= settings.submitStartWithinMs, ...whatItCarries(engine, started, settings),
+      attemptKey: key, message: started.message, mayStart: () => leftToStartMs() >= 0, startWithinMs: leftToStartMs(), ...whatItCarries(engine, started, settings),
     });
   } catch (error) {
     engine.log.error({ event: EVENTS.submissionRefused, attempt: key, error: (error as Error).name });

@@ -17,6 +17,9 @@ export const armFaultPoint = (text: string): void => {
   armed = { point, passesLeft: Number(count) };
 };
 
+/** What is armed here, as text that arms it again: a thread has points of its own. Null where nothing is. */
+export const armedFaultPoint = (): string | null => armed && `${armed.point}:${armed.passesLeft}`;
+
 /** Marks a durable boundary. */
 export const faultPoint = (point: FaultPoint): void => {
   if (armed === null || armed.point !== point) return;

@@ -15,16 +15,18 @@ export interface TransportSettings {
   now: () => number;
 }
 
-const MAX_CONNECTIONS: Record<Channel, number> = { sms: 64, email: 16 };
+/** Most connections of one channel. */
+export const MAX_CONNECTIONS: Record<Channel, number> = { sms: 64, email: 16 };
 
-const openSms = ({ sms, timeoutMs, now }: TransportSettings): Transport => {
-  const common = { timeoutMs, now, maxSockets: MAX_CONNECTIONS.sms };
+const openSms = ({ sms, timeoutMs, now }: TransportSettings, maxSockets: number): Transport => {
+  const common = { timeoutMs, now, maxSockets };
   return sms.name === 'sinch' ? createSinchTransport({ ...sms, ...common }) : createTwilioTransport({ ...sms, ...common });
 };
 
-const openEmail = ({ email, timeoutMs, now }: TransportSettings): Transport => (email.name === 'resend'
-  ? createResendTransport({ ...email, timeoutMs, now, maxSockets: MAX_CONNECTIONS.email })
-  : createSmtpTransport({ url: email.url, timeoutMs, maxConnections: MAX_CONNECTIONS.email }));
+const openEmail = ({ email, timeoutMs, now }: TransportSettings, maxConnections: number): Transport => (email.name === 'resend'
+  ? createResendTransport({ ...email, timeoutMs, now, maxSockets: maxConnections })
+  : createSmtpTransport({ url: email.url, timeoutMs, maxConnections }));
 
 /** Opens the configured transport of a channel; connects at its first call. */
-export const openTransport = (channel: Channel, settings: TransportSettings): Transport => (channel === 'sms' ? openSms(settings) : openEmail(settings));
+export const openTransport = (channel: Channel, settings: TransportSettings, maxConnections = MAX_CONNECTIONS[channel]): Transport =>
+  (channel === 'sms' ? openSms(settings, maxConnections) : openEmail(settings, maxConnections));

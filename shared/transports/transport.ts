@@ -13,6 +13,8 @@ export interface SubmitRequest {
    * false the transport makes no call and returns `abandoned`: the fence between `SubmissionStarted` and the network.
    */
   mayStart: () => boolean;
+  /** How long from now `mayStart` will answer true, in milliseconds: the same fence for a transport in a thread of its own, which cannot ask. */
+  startWithinMs?: number;
   /** Needed where the message has attachments. */
   openArtifact?: OpenArtifact;
   /** How long the call may take, where that is longer than the adapter's own limit: a message with attachments is as long as they are. */

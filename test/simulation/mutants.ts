@@ -81,7 +81,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   one(11, 'start-while-paused', `${DOMAIN}/submissions.ts`, ["if (state.paused) return 'paused';", '']),
-  one(12, 'no-fence', `${DELIVERY}/perform-attempt.ts`, ['mayStart: () => engine.monotonic() - started.fencedFrom <= settings.submitStartWithinMs', 'mayStart: () => true']),
+  one(12, 'no-fence', `${DELIVERY}/perform-attempt.ts`, ['mayStart: () => leftToStartMs() >= 0', 'mayStart: () => true']),
   one(13, 'started-after-the-call', `${DELIVERY}/perform-attempt.ts`, [
     'const started = await start(engine, key, parts.eventId, settings);',
     `const early = await engine.load(parts.eventId);

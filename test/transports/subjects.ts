@@ -1,10 +1,12 @@
 import type { RunningSandbox } from '../../services/sandbox/sandbox.ts';
 import { composeMime } from '../../shared/content/mime.ts';
+import type { Channel } from '../../shared/domain/words.ts';
 import type { ProviderName } from '../../shared/domain/provider-answers.ts';
 import { createResendTransport } from '../../shared/transports/resend/client.ts';
 import { createSinchTransport } from '../../shared/transports/sinch/client.ts';
 import { createSmtpTransport } from '../../shared/transports/smtp/client.ts';
 import type { SubmitRequest, Transport } from '../../shared/transports/transport.ts';
+import { openThreadedTransports } from '../../shared/transports/threaded/open-threaded.ts';
 import { createTwilioTransport } from '../../shared/transports/twilio/client.ts';
 import { SANDBOX_ACCOUNT } from '../support/sandbox-providers.ts';
 
@@ -14,6 +16,10 @@ const { accountSid, authToken, sinchPlanId: planId, sinchToken, resendApiKey } =
 /** A transport under the suite that all of them pass. */
 export interface Subject {
   name: ProviderName;
+  /** As its tests are named. */
+  title: string;
+  /** Its calls are made in a thread of their own, so that its fence is an instant that nobody asks for. */
+  threaded?: true;
   channel: 'sms' | 'email';
   /** At a server of any kind on that loopback port. */
   at: (port: number, timeoutMs: number) => Transport;
@@ -38,11 +44,22 @@ const resend = (baseUrl: string, timeoutMs: number) => createResendTransport({ b
 const smtp = (url: string, timeoutMs: number) => createSmtpTransport({ url, timeoutMs, maxConnections: 1 });
 
 export const SUBJECTS: Subject[] = [
-  { name: 'twilio', channel: 'sms', at: (port, limit) => twilio(http(port), limit), inSandbox: ({ httpUrl }, limit) => twilio(httpUrl, limit), message: sms },
-  { name: 'sinch', channel: 'sms', at: (port, limit) => sinch(http(port), limit), inSandbox: ({ httpUrl }, limit) => sinch(httpUrl, limit), message: sms },
-  { name: 'smtp', channel: 'email', at: (port, limit) => smtp(`smtp://127.0.0.1:${port}`, limit), inSandbox: ({ smtpUrl }, limit) => smtp(smtpUrl, limit), message: email },
-  { name: 'resend', channel: 'email', at: (port, limit) => resend(http(port), limit), inSandbox: ({ httpUrl }, limit) => resend(httpUrl, limit), message: email },
+  { name: 'twilio', title: 'twilio', channel: 'sms', at: (port, limit) => twilio(http(port), limit), inSandbox: ({ httpUrl }, limit) => twilio(httpUrl, limit), message: sms },
+  { name: 'sinch', title: 'sinch', channel: 'sms', at: (port, limit) => sinch(http(port), limit), inSandbox: ({ httpUrl }, limit) => sinch(httpUrl, limit), message: sms },
+  { name: 'smtp', title: 'smtp', channel: 'email', at: (port, limit) => smtp(`smtp://127.0.0.1:${port}`, limit), inSandbox: ({ smtpUrl }, limit) => smtp(smtpUrl, limit), message: email },
+  { name: 'resend', title: 'resend', channel: 'email', at: (port, limit) => resend(http(port), limit), inSandbox: ({ httpUrl }, limit) => resend(httpUrl, limit), message: email },
 ];
 
+const inThread = (channel: Channel, { httpUrl, smtpUrl }: { httpUrl: string; smtpUrl: string }, timeoutMs: number): Transport =>
+  openThreadedTransports([channel], { sms: { name: 'twilio', baseUrl: httpUrl, accountSid, authToken }, email: { name: 'smtp', url: smtpUrl }, timeoutMs, now: () => 0 })[0] as Transport;
+
+/** The same promises hold where the calls are made in another thread; what comes before the thread is the same for every provider. */
+export const THREADED: Subject[] = ([['twilio', 'sms', sms], ['smtp', 'email', email]] as const).map(([name, channel, message]) => ({
+  name, title: `${name} (in a thread)`, threaded: true, channel, message,
+  at: (port, limit) => inThread(channel, { httpUrl: http(port), smtpUrl: `smtp://127.0.0.1:${port}` }, limit),
+  inSandbox: (sandbox, limit) => inThread(channel, sandbox, limit),
+}));
+
 /** A submission of that message, with a fence that lets it pass. */
-export const submission = (message: SubmitRequest['message'], mayStart = () => true): SubmitRequest => ({ attemptKey: `${EVENT}.${message.channel}.1`, message, mayStart });
+export const submission = (message: SubmitRequest['message'], mayStart = () => true, startWithinMs = 60_000): SubmitRequest =>
+  ({ attemptKey: `${EVENT}.${message.channel}.1`, message, mayStart, startWithinMs });
