@@ -35,8 +35,7 @@ const ask = async (engine: Engine, loaded: Loaded, attempt: AttemptState, transp
   const to = (): string => addressOf(engine.ring, loaded, attempt.channel) ?? '';
   const log = (error: unknown) => engine.log.error({ event: EVENTS.pollFailed, attempt: attempt.key, error: (error as Error).name });
   if (attempt.state === 'submitted' && attempt.providerMessageId !== null && transport.readStatus) {
-    // Opened only for a provider that wants it.
-    const reading = await transport.readStatus({ attemptKey: attempt.key, providerMessageId: attempt.providerMessageId, get to() { return to(); } }).catch((error: unknown) => { log(error); return failure; });
+    const reading = await transport.readStatus({ attemptKey: attempt.key, providerMessageId: attempt.providerMessageId, to: transport.statusByRecipient ? to() : '' }).catch((error: unknown) => { log(error); return failure; });
     return { command: { kind: 'record_status', attempt: attempt.key, reading }, raw: 'raw' in reading ? reading.raw : undefined };
   }
   if (attempt.state === 'submitted_unknown' && transport.lookUp) {

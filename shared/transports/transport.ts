@@ -51,6 +51,8 @@ export interface Transport {
   readonly name: ProviderName;
   readonly channel: 'sms' | 'email';
   readonly capabilities: Capabilities;
+  /** Its status is read by the recipient too; for any other the address need not be opened, and `to` may be empty. */
+  readonly statusByRecipient?: true;
   submit(request: SubmitRequest): Promise<SubmitResult>;
   readStatus?(request: StatusRequest): Promise<StatusReading>;
   lookUp?(request: LookUpRequest): Promise<LookUpResult>;

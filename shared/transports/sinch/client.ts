@@ -16,6 +16,7 @@ export const createSinchTransport = (settings: SinchSettings): Transport & Requi
   return {
     ...PROVIDERS.sinch,
     channel: 'sms',
+    statusByRecipient: true,
     submit: (request) => submit(api, request),
     readStatus: (request) => readStatus(api, request),
     lookUp: (request) => lookUp(api, request),

@@ -20,7 +20,7 @@ const inboundOf = ({ to, since, page }: InboundRequest): InboundRequest => ({ to
 
 /** Of one channel; `onClosed` is called once nothing of it is under way. */
 const openOne = (here: Transport, thread: CallThread, onClosed: () => Promise<void>): Transport => {
-  const { name, channel, capabilities } = here;
+  const { name, channel, capabilities, statusByRecipient } = here;
   const underWay = new Set<Promise<unknown>>();
   let closed = false;
   const call = <M extends Method>(method: M, request: unknown): Promise<ResultOf<M>> => {
@@ -32,7 +32,7 @@ const openOne = (here: Transport, thread: CallThread, onClosed: () => Promise<vo
   };
   const { readStatus, lookUp, readInbound } = here;
   return {
-    name, channel, capabilities,
+    name, channel, capabilities, ...(statusByRecipient && { statusByRecipient }),
     submit: (request) => {
       const copy = closed ? null : copied(request);
       return copy ? call('submit', copy) : here.submit(request);

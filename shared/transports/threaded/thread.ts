@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { createGatherer } from './gather.ts';
 import type { Answer, Call, ThreadSettings, Told } from './words.ts';
@@ -11,6 +10,14 @@ export interface CallThread {
   call: (asked: Asked) => Promise<unknown>;
   /** Has the thread close its transports, and waits until it ended; what it has not answered by then is rejected. */
   end: () => Promise<void>;
+}
+
+/** What a call comes to whose thread ended before it answered. */
+class CallThreadEnded extends Error {
+  override readonly name = 'CallThreadEnded';
+  constructor(cause: unknown) {
+    super('the thread that makes the calls ended before it answered', { cause });
+  }
 }
 
 interface Waiting { asked: Asked; resolve: (result: unknown) => void; reject: (error: Error) => void }
@@ -45,7 +52,7 @@ export const openCallThread = ({ settings, aheadMs, start = startWorker }: { set
     worker = null;
     const all = [...waiting.values()];
     waiting.clear();
-    for (const one of all) one.reject(new Error('the thread that makes the calls ended before it answered', { cause }));
+    for (const one of all) one.reject(new CallThreadEnded(cause));
   };
   const begin = (): Worker => {
     const begun = start(settings);
@@ -77,7 +84,9 @@ export const openCallThread = ({ settings, aheadMs, start = startWorker }: { set
     call: (asked) => new Promise((resolve, reject) => tell({ asked, resolve, reject })),
     end: async () => {
       if (worker === null) return;
-      const ended = once(worker, 'exit');
+      const ending = worker;
+      // not `once` of node:events, which rejects where the thread ends by an error
+      const ended = new Promise<unknown>((resolve) => ending.once('exit', resolve));
       worker.ref();
       worker.postMessage('end' satisfies Told);
       await ended;
