@@ -54,7 +54,7 @@ export const drive = async (contender: Contender, { clocks, total, cap, width, p
   let looks = 0;
   const look = async (): Promise<void> => {
     looks += 1;
-    const asked = [...open.keys()].filter((id) => looks % LOOK_AT_WAITING_EVERY === 0 || open.get(id) === false);
+    const asked = [...open].filter(([, waits]) => !waits || looks % LOOK_AT_WAITING_EVERY === 0).map(([id]) => id);
     const over = asked.length === 0 ? [] : await contender.completed(asked);
     const now = wallClock();
     for (const id of new Set(over)) {

@@ -7,7 +7,6 @@ import { openRuntime } from '../../shared/delivery/open-runtime.ts';
 import { EVENTS } from '../../shared/telemetry/events.ts';
 import { startOrExplain } from '../../shared/telemetry/run-until-signal.ts';
 import { openThreadedTransports } from '../../shared/transports/threaded/open-threaded.ts';
-import type { Transport } from '../../shared/transports/transport.ts';
 import { startDelivery } from './delivery.ts';
 
 await startOrExplain(async () => {
@@ -16,7 +15,7 @@ await startOrExplain(async () => {
     config: () => readEngineConfig(env), delivery: () => readDeliveryConfig(env), transportConfig: () => readTransportConfig(env), metricsConfig: () => readMetricsConfig(env),
   });
   const runtime = await openRuntime(config, `delivery-${channel}`);
-  const [transport] = openThreadedTransports([channel], { ...transportConfig, now: runtime.engine.now }) as [Transport];
+  const [transport] = openThreadedTransports([channel], { ...transportConfig, now: runtime.engine.now });
   const worker = startDelivery({
     ...runtime, channel, transport, concurrency, submitStartWithinMs: config.submitStartWithinMs, providerTimeoutMs: config.providerTimeoutMs,
     actor: `delivery-${channel}-${process.pid}`,

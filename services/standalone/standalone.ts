@@ -23,6 +23,7 @@ import { APP_ROLE, openDatabase } from '../../shared/ledger/database.ts';
 import { migrate } from '../../shared/ledger/migrate.ts';
 import { newestSealed } from '../../shared/ledger/reads.ts';
 import { migrateQueueSchema } from '../../shared/queue/migrate-queue-schema.ts';
+import { CHANNELS } from '../../shared/domain/words.ts';
 import { apiKeyIdOf, generateApiKey, hashApiKey } from '../../shared/security/api-key.ts';
 import { generateKeyRingText } from '../../shared/security/key-ring.ts';
 import { openReceivers } from '../../shared/transports/alerts/open-receivers.ts';
@@ -37,7 +38,6 @@ import { ensureDataDir, keptSecret, makePassword, removeStandaloneFile, writePri
 import type { StandaloneFile } from './data-dir.ts';
 import { createClosers } from './closers.ts';
 import { keepPostgres } from './keep-postgres.ts';
-import { CHANNELS } from '../../shared/domain/words.ts';
 import { armFaultPoint, faultPoint } from '../../shared/telemetry/fault-points.ts';
 
 export interface RunningStandalone { file: StandaloneFile; close: () => Promise<void> }

@@ -51,7 +51,7 @@ test('the address is opened for a status only where the provider is asked by it'
 
 test('which provider is asked by it is known of a transport in a thread as well', async () => {
   const sinch = { ...settings(), sms: { name: 'sinch', baseUrl: provider.url, planId: 'p', token: 't' } } as const;
-  const [inThread] = openThreadedTransports(['sms'], sinch) as [Transport];
+  const [inThread] = openThreadedTransports(['sms'], sinch);
   const here = openTransport('sms', sinch);
   expect([here.statusByRecipient, inThread.statusByRecipient]).toEqual([true, true]);
   await Promise.all([here.close(), inThread.close()]);

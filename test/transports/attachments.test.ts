@@ -8,7 +8,7 @@ import { mailPieces, mailSize } from '../../shared/transports/mail-body.ts';
 import type { EmailMessage } from '../../shared/transports/mail-body.ts';
 import type { OpenArtifact } from '../../shared/transports/transport.ts';
 import { SANDBOX_ACCOUNT } from '../support/sandbox-providers.ts';
-import { SUBJECTS, THREADED } from './subjects.ts';
+import { EVERY_SUBJECT } from './subjects.ts';
 
 const KEY = 'evt_01KB7Y0000ABCDEFGHJKMNPQRS.email.1';
 const input = (to: string) => ({ from: { name: 'Tocsin', address: 'b@example.com' }, to, subject: 'report', text: 'hello\n', html: '<p>"content":""</p>', attemptKey: KEY, plannedAt: 0 });
@@ -48,7 +48,7 @@ describe('a message with an attachment', () => {
   });
 });
 
-describe.each([...SUBJECTS, ...THREADED].filter(({ channel }) => channel === 'email').map((subject) => [subject.title, subject] as const))('an attachment by %s', (_name, subject) => {
+describe.each(EVERY_SUBJECT.filter(({ channel }) => channel === 'email').map((subject) => [subject.title, subject] as const))('an attachment by %s', (_name, subject) => {
   let sandbox: RunningSandbox;
   let count = 0;
   beforeAll(async () => { sandbox = await startSandbox({ httpPort: 0, smtpPort: 0, ...SANDBOX_ACCOUNT }); });

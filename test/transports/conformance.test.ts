@@ -7,7 +7,7 @@ import type { InboundReading, Transport } from '../../shared/transports/transpor
 import { stoppedClock } from '../sandbox/support.ts';
 import { startSandboxFor } from '../support/sandbox-providers.ts';
 import { closedPort, startTcpServer } from './http-server.ts';
-import { submission, SUBJECTS, THREADED } from './subjects.ts';
+import { EVERY_SUBJECT, submission, SUBJECTS } from './subjects.ts';
 
 /** What every transport promises, whatever its provider does. */
 const LIMIT_MS = 200;
@@ -45,7 +45,7 @@ const elapsed = async <T>(work: Promise<T>): Promise<{ result: T; ms: number }> 
 
 it('covers every transport there is', () => expect(SUBJECTS.map(({ name }) => name).sort()).toEqual(Object.keys(PROVIDERS).sort()));
 
-describe.each([...SUBJECTS, ...THREADED])('the $title transport', (subject) => {
+describe.each(EVERY_SUBJECT)('the $title transport', (subject) => {
   const { name, channel, threaded } = subject;
   const at = (port: number) => subject.at(port, LIMIT_MS);
   const request = (mayStart?: () => boolean, startWithinMs?: number) => submission(subject.message('01'), mayStart, startWithinMs);
@@ -145,7 +145,7 @@ describe.each([...SUBJECTS, ...THREADED])('the $title transport', (subject) => {
   });
 });
 
-describe.each([...SUBJECTS, ...THREADED])('the $title transport at its stand-in', (subject) => {
+describe.each(EVERY_SUBJECT)('the $title transport at its stand-in', (subject) => {
   const { name, channel } = subject;
   let sandbox: RunningSandbox;
   let transport: Transport;

@@ -4,5 +4,5 @@ import { openThreadedTransports } from '../../shared/transports/threaded/open-th
 const [sms] = openThreadedTransports(['sms'], {
   sms: { name: 'twilio', baseUrl: process.argv[2] as string, accountSid: 'AC1', authToken: 't' }, email: { name: 'smtp', url: 'smtp://127.0.0.1:1' }, timeoutMs: 5_000, now: Date.now,
 });
-const reading = await sms?.readStatus?.({ attemptKey: 'k', providerMessageId: 'SM1', to: '' });
+const reading = await sms.readStatus?.({ attemptKey: 'k', providerMessageId: 'SM1', to: '' });
 process.stdout.write(`${reading?.kind}\n`);

@@ -16,8 +16,6 @@ const { accountSid, authToken, sinchPlanId: planId, sinchToken, resendApiKey } =
 /** A transport under the suite that all of them pass. */
 export interface Subject {
   name: ProviderName;
-  /** As its tests are named. */
-  title: string;
   /** Its calls are made in a thread of their own, so that its fence is an instant that nobody asks for. */
   threaded?: true;
   channel: 'sms' | 'email';
@@ -44,21 +42,24 @@ const resend = (baseUrl: string, timeoutMs: number) => createResendTransport({ b
 const smtp = (url: string, timeoutMs: number) => createSmtpTransport({ url, timeoutMs, maxConnections: 1 });
 
 export const SUBJECTS: Subject[] = [
-  { name: 'twilio', title: 'twilio', channel: 'sms', at: (port, limit) => twilio(http(port), limit), inSandbox: ({ httpUrl }, limit) => twilio(httpUrl, limit), message: sms },
-  { name: 'sinch', title: 'sinch', channel: 'sms', at: (port, limit) => sinch(http(port), limit), inSandbox: ({ httpUrl }, limit) => sinch(httpUrl, limit), message: sms },
-  { name: 'smtp', title: 'smtp', channel: 'email', at: (port, limit) => smtp(`smtp://127.0.0.1:${port}`, limit), inSandbox: ({ smtpUrl }, limit) => smtp(smtpUrl, limit), message: email },
-  { name: 'resend', title: 'resend', channel: 'email', at: (port, limit) => resend(http(port), limit), inSandbox: ({ httpUrl }, limit) => resend(httpUrl, limit), message: email },
+  { name: 'twilio', channel: 'sms', at: (port, limit) => twilio(http(port), limit), inSandbox: ({ httpUrl }, limit) => twilio(httpUrl, limit), message: sms },
+  { name: 'sinch', channel: 'sms', at: (port, limit) => sinch(http(port), limit), inSandbox: ({ httpUrl }, limit) => sinch(httpUrl, limit), message: sms },
+  { name: 'smtp', channel: 'email', at: (port, limit) => smtp(`smtp://127.0.0.1:${port}`, limit), inSandbox: ({ smtpUrl }, limit) => smtp(smtpUrl, limit), message: email },
+  { name: 'resend', channel: 'email', at: (port, limit) => resend(http(port), limit), inSandbox: ({ httpUrl }, limit) => resend(httpUrl, limit), message: email },
 ];
 
 const inThread = (channel: Channel, { httpUrl, smtpUrl }: { httpUrl: string; smtpUrl: string }, timeoutMs: number): Transport =>
-  openThreadedTransports([channel], { sms: { name: 'twilio', baseUrl: httpUrl, accountSid, authToken }, email: { name: 'smtp', url: smtpUrl }, timeoutMs, now: () => 0 })[0] as Transport;
+  openThreadedTransports([channel], { sms: { name: 'twilio', baseUrl: httpUrl, accountSid, authToken }, email: { name: 'smtp', url: smtpUrl }, timeoutMs, now: () => 0 })[0];
 
 /** The same promises hold where the calls are made in another thread; what comes before the thread is the same for every provider. */
 export const THREADED: Subject[] = ([['twilio', 'sms', sms], ['smtp', 'email', email]] as const).map(([name, channel, message]) => ({
-  name, title: `${name} (in a thread)`, threaded: true, channel, message,
+  name, threaded: true, channel, message,
   at: (port, limit) => inThread(channel, { httpUrl: http(port), smtpUrl: `smtp://127.0.0.1:${port}` }, limit),
   inSandbox: (sandbox, limit) => inThread(channel, sandbox, limit),
 }));
+
+/** All of them, `title` as their tests are named. */
+export const EVERY_SUBJECT = [...SUBJECTS, ...THREADED].map((subject) => ({ ...subject, title: subject.threaded ? `${subject.name} (in a thread)` : subject.name }));
 
 /** A submission of that message, with a fence that lets it pass. */
 export const submission = (message: SubmitRequest['message'], mayStart = () => true, startWithinMs = 60_000): SubmitRequest =>

@@ -8,7 +8,7 @@ import { openThreadedTransports } from '../../shared/transports/threaded/open-th
 import type { Asked } from '../../shared/transports/threaded/thread.ts';
 import { openCallThread, startWorker } from '../../shared/transports/threaded/thread.ts';
 import { systemMs } from '../../shared/transports/threaded/words.ts';
-import type { Transport } from '../../shared/transports/transport.ts';
+import type { SubmitRequest, Transport } from '../../shared/transports/transport.ts';
 import type { TestServer } from './http-server.ts';
 import { json, startHttpServer, startTcpServer } from './http-server.ts';
 import { submission, THREADED } from './subjects.ts';
@@ -16,7 +16,7 @@ import { submission, THREADED } from './subjects.ts';
 const LIMIT_MS = 5_000;
 const settingsFor = (httpUrl: string, smtpUrl = 'smtp://127.0.0.1:1') =>
   ({ sms: { name: 'twilio', baseUrl: httpUrl, accountSid: 'AC1', authToken: 't' }, email: { name: 'smtp', url: smtpUrl }, timeoutMs: LIMIT_MS, now: () => 0 }) as const;
-const [text01, mail01] = THREADED.map(({ message }) => message('01')) as [Parameters<typeof submission>[0], Parameters<typeof submission>[0]];
+const [text01, mail01] = THREADED.map(({ message }) => message('01')) as [SubmitRequest['message'], SubmitRequest['message']];
 const accepted = json(201, { sid: 'SM1', status: 'queued', to: '+12025550101', from: '+12025550199', body: 'hello' });
 
 describe('calls in a thread of their own', () => {
@@ -27,7 +27,7 @@ describe('calls in a thread of their own', () => {
     workers.push(worker);
     return worker;
   };
-  const openSms = (now = () => 0): Transport => openThreadedTransports(['sms'], { ...settingsFor(provider.url), now }, starting)[0] as Transport;
+  const openSms = (now = () => 0): Transport => openThreadedTransports(['sms'], { ...settingsFor(provider.url), now }, starting)[0];
   beforeEach(async () => {
     workers.length = 0;
     provider = await startHttpServer(accepted);
@@ -60,7 +60,7 @@ describe('calls in a thread of their own', () => {
         if (seen.length === 1) socket.write('250 hello\r\n');
       });
     });
-    const [email] = openThreadedTransports(['email'], settingsFor(provider.url, `smtp://127.0.0.1:${server.port}`)) as [Transport];
+    const [email] = openThreadedTransports(['email'], settingsFor(provider.url, `smtp://127.0.0.1:${server.port}`));
     expect(await email.submit(submission(mail01, () => true, startsBy - systemMs()))).toEqual({ kind: 'abandoned', reason: 'start_too_late' });
     expect(leftMs).toBeGreaterThan(0);
     expect(seen.join('')).toMatch(/^EHLO/);
@@ -83,7 +83,7 @@ describe('calls in a thread of their own', () => {
   });
 
   it('that are under way are waited for by closing, and both channels share one thread', async () => {
-    const [sms, email] = openThreadedTransports(['sms', 'email'], settingsFor(provider.url), starting) as [Transport, Transport];
+    const [sms, email] = openThreadedTransports(['sms', 'email'], settingsFor(provider.url), starting);
     let answer: () => void = () => undefined;
     const reached = new Promise<void>((resolve) => provider.answerWith((request, response) => {
       answer = () => accepted(request, response);

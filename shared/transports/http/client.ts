@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { createInFlight } from '../in-flight.ts';
 import { createKeepAliveAgent } from './agent.ts';
 import type { HttpOutcome, HttpRequest } from './exchange.ts';
 import { exchange } from './exchange.ts';
@@ -16,7 +17,7 @@ export interface HttpClient {
 /** A client for one origin with kept-alive connections. It never follows a redirect and never repeats a written request. */
 export const createHttpClient = (secure: boolean, maxSockets: number): HttpClient => {
   const pool = createKeepAliveAgent(secure, maxSockets);
-  const inFlight = new Set<Promise<CallOutcome>>();
+  const inFlight = createInFlight();
   let closed = false;
 
   const callOnLiveSocket = async (request: HttpRequest, limitMs: number): Promise<CallOutcome> => {
@@ -31,15 +32,11 @@ export const createHttpClient = (secure: boolean, maxSockets: number): HttpClien
   return {
     call: (request, limitMs) => {
       if (closed) return Promise.resolve({ kind: 'not_written', reason: 'connection_refused' });
-      const call = callOnLiveSocket(request, limitMs);
-      inFlight.add(call);
-      const ended = (): boolean => inFlight.delete(call);
-      call.then(ended, ended);
-      return call;
+      return inFlight.track(callOnLiveSocket(request, limitMs));
     },
     close: async () => {
       closed = true;
-      await Promise.allSettled(inFlight);
+      await inFlight.drained();
       pool.agent.destroy();
     },
   };

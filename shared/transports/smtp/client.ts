@@ -1,4 +1,5 @@
 import { PROVIDERS } from '../carriers.ts';
+import { createInFlight } from '../in-flight.ts';
 import type { Transport } from '../transport.ts';
 import { createSmtpPool } from './pool.ts';
 import { openSession } from './session.ts';
@@ -43,21 +44,13 @@ export const createSmtpTransport = ({ url, timeoutMs, maxConnections, name }: Sm
     open: (signal) => openSession(target, options, signal),
     checkWithinMs: Math.min(CHECK_WITHIN_MS, timeoutMs / 4),
   });
-  const inFlight = new Set<Promise<unknown>>();
+  const inFlight = createInFlight();
   return {
     ...PROVIDERS.smtp,
     channel: 'email',
-    submit: async (request) => {
-      const submission = submit(pool, request, timeoutMs);
-      inFlight.add(submission);
-      try {
-        return await submission;
-      } finally {
-        inFlight.delete(submission);
-      }
-    },
+    submit: (request) => inFlight.track(submit(pool, request, timeoutMs)),
     close: async () => {
-      const drained = Promise.allSettled(inFlight);
+      const drained = inFlight.drained();
       await pool.close();
       await drained;
     },

@@ -43,7 +43,7 @@ const take = (call: Call): void => {
 port.on('message', (told: Told) => {
   if (told === 'end') {
     // Nothing else keeps the thread alive once its connections are closed.
-    Promise.allSettled([...transports.values()].map((transport) => transport.close())).then(() => port.close(), () => undefined);
+    void Promise.allSettled([...transports.values()].map((transport) => transport.close())).then(() => port.close());
     return;
   }
   ({ aheadMs } = told);

@@ -1,5 +1,6 @@
 import type { Channel } from '../../domain/words.ts';
 import { armedFaultPoint } from '../../telemetry/fault-points.ts';
+import { createInFlight } from '../in-flight.ts';
 import type { TransportSettings } from '../open-transports.ts';
 import { openTransport } from '../open-transports.ts';
 import type { InboundRequest, LookUpRequest, StatusRequest, SubmitRequest, Transport } from '../transport.ts';
@@ -21,15 +22,10 @@ const inboundOf = ({ to, since, page }: InboundRequest): InboundRequest => ({ to
 /** Of one channel; `onClosed` is called once nothing of it is under way. */
 const openOne = (here: Transport, thread: CallThread, onClosed: () => Promise<void>): Transport => {
   const { name, channel, capabilities, statusByRecipient } = here;
-  const underWay = new Set<Promise<unknown>>();
+  const inFlight = createInFlight();
   let closed = false;
-  const call = <M extends Method>(method: M, request: unknown): Promise<ResultOf<M>> => {
-    const answer = thread.call({ channel, method, request } as Asked) as Promise<ResultOf<M>>;
-    underWay.add(answer);
-    const ended = (): boolean => underWay.delete(answer);
-    answer.then(ended, ended);
-    return answer;
-  };
+  const call = <M extends Method>(method: M, request: unknown): Promise<ResultOf<M>> =>
+    inFlight.track(thread.call({ channel, method, request } as Asked) as Promise<ResultOf<M>>);
   const { readStatus, lookUp, readInbound } = here;
   return {
     name, channel, capabilities, ...(statusByRecipient && { statusByRecipient }),
@@ -42,11 +38,14 @@ const openOne = (here: Transport, thread: CallThread, onClosed: () => Promise<vo
     ...(readInbound && { readInbound: (request) => (closed ? readInbound(request) : call('readInbound', inboundOf(request))) }),
     close: async () => {
       closed = true;
-      await Promise.allSettled([...underWay, here.close()]);
+      await Promise.allSettled([inFlight.drained(), here.close()]);
       await onClosed();
     },
   };
 };
+
+/** One transport for each channel, in their order. */
+type Opened<Channels extends readonly Channel[]> = { -readonly [Index in keyof Channels]: Transport };
 
 /**
  * Opens the configured transports of these channels, whose calls are made in one thread beside this one: HTTP and SMTP cost a service more of its event loop than
@@ -54,12 +53,12 @@ const openOne = (here: Transport, thread: CallThread, onClosed: () => Promise<vo
  *
  * Where the thread ends by itself, the calls under way throw, for nothing is known of them, and the next one starts another.
  */
-export const openThreadedTransports = (channels: readonly Channel[], settings: TransportSettings, start = startWorker): Transport[] => {
+export const openThreadedTransports = <const Channels extends readonly Channel[]>(channels: Channels, settings: TransportSettings, start = startWorker): Opened<Channels> => {
   const { now, ...copiedSettings } = settings;
   const thread = openCallThread({ settings: { channels, transports: copiedSettings, killAt: armedFaultPoint() }, aheadMs: () => now() - Date.now(), start });
-  const open = new Set(channels);
+  const open = new Set<Channel>(channels);
   return channels.map((channel) => openOne(openTransport(channel, settings, KEPT_HERE), thread, async () => {
     open.delete(channel);
     if (open.size === 0) await thread.end();
-  }));
+  })) as Opened<Channels>;
 };
