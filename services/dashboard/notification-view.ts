@@ -11,6 +11,7 @@ import type { BoundVersions } from '../../shared/delivery/versions.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import type { RecordedAct, ToldDeadLetter } from '../../shared/delivery/operator-acts.ts';
 import { readOperatorActs, readToldDeadLetters } from '../../shared/delivery/operator-acts.ts';
+import { readLetterEnds } from '../../shared/ledger/dead-letters.ts';
 import type { EntryRecord, NotificationRecord } from '../../shared/ledger/reads.ts';
 import { readEntries, readNotification, readTicket } from '../../shared/ledger/reads.ts';
 import type { Picture } from './timeline-picture.ts';
@@ -55,10 +56,10 @@ export const showNotification = async (engine: Engine, eventId: string): Promise
   const state = fold(eventId, drawn.map(({ at, kind, details }) => ({ at, transition: { kind, details } as unknown as Transition })));
   const acts = await readOperatorActs(engine, eventId, entries);
   // Few have any: only of those is it asked.
-  const deadLetters = state.attempts.some(awaitsOperator) ? await readToldDeadLetters(engine, eventId) : [];
+  const [deadLetters, ends] = await Promise.all([state.attempts.some(awaitsOperator) ? readToldDeadLetters(engine, eventId) : [], readLetterEnds(engine.db, state)]);
   const now = engine.now();
   return {
-    record, bound, state, entries, acts, deadLetters, now, hasTicket: ticket !== null, channels: answerChannels(state, drawn, bound.policy), explanation: explain(state, drawn, bound.policy),
+    record, bound, state, entries, acts, deadLetters, now, hasTicket: ticket !== null, channels: answerChannels(state, drawn, bound.policy, ends), explanation: explain(state, drawn, bound.policy, ends),
     picture: pictureOf({ state, entries: drawn, reservesMs: bound.policy.steps.filter((step) => !step.shadow).map((step) => step.reserveMs), now }),
   };
 };

@@ -1,12 +1,14 @@
 import type { EndedAs, Risk } from '../domain/at-risk.ts';
 import { atRisk, byUrgency, endedAs, riskAt } from '../domain/at-risk.ts';
-import type { NextAction } from '../domain/next-action.ts';
+import type { IsOpen, NextAction } from '../domain/next-action.ts';
 import { channelStates, lastReadAt, NEXT_ACTIONS, nextAction } from '../domain/next-action.ts';
 import type { Policy } from '../domain/policy.ts';
+import { awaitsOperator } from '../domain/state.ts';
 import { publicStatus } from '../domain/status.ts';
 import { EVENT_ID } from '../domain/words.ts';
 import type { Suspect } from '../ledger/at-risk.ts';
 import { loadSuspects } from '../ledger/at-risk.ts';
+import { readOpenLetters } from '../ledger/dead-letters.ts';
 import { fingerprint } from '../security/fingerprint.ts';
 import type { Engine } from './engine.ts';
 
@@ -28,11 +30,11 @@ export type RiskSearch = string;
 /** `rows` are the oldest of `count`, which were found by the same query. `more`: only the oldest were looked at, and there may be others. */
 export interface RiskList { rows: RiskRow[]; count: number; more: boolean; now: number }
 
-const rowOf = (suspect: Suspect, now: number) => ({ kind, since, attempt }: Risk): RiskRow => {
+const rowOf = (suspect: Suspect, how: { now: number; isOpen: IsOpen }) => ({ kind, since, attempt }: Risk): RiskRow => {
   const { eventId, purpose, policyVersion, region, urgency, requestedAt, expiresAt, state } = suspect;
   return {
     kind, since, eventId, purpose, policyVersion, region, urgency, status: publicStatus(state), attempt, channels: channelStates(state), lastReadAt: lastReadAt(state), requestedAt, expiresAt,
-    action: nextAction(state, kind, now),
+    action: nextAction(state, kind, how),
   };
 };
 
@@ -81,13 +83,16 @@ export const surveyRisks = async (engine: Pick<Engine, 'db' | 'versions' | 'ring
   const limit = how.limit ?? (search === null ? LOOKED_AT : SEARCHED);
   const { suspects, full } = await loadSuspects(engine.db, { now, limit, also: named === null ? also : [...also, named] });
   const looked = await withPolicies(engine, suspects.filter(fits(engine, search)));
+  const stopped = looked.flatMap(({ suspect }) => suspect.state.attempts.filter(awaitsOperator).map(({ key }) => key));
+  const open = await readOpenLetters(engine.db, stopped);
+  const isOpen: IsOpen = (attempt) => open.has(attempt);
   const rows: RiskRow[] = [];
   const lapsed: Survey['lapsed'] = [];
   const asked = new Set(also);
   const standing = new Map<string, Standing>();
   for (const { suspect, policy } of looked) {
     const risks = atRisk(policy, suspect.state, now);
-    rows.push(...risks.map(rowOf(suspect, now)));
+    rows.push(...risks.map(rowOf(suspect, { now, isOpen })));
     if (asked.has(suspect.eventId)) standing.set(suspect.eventId, { endedAs: endedAs(suspect.state, now), channels: channelStates(suspect.state), lastReadAt: lastReadAt(suspect.state) });
     if (risks.length === 0 && suspect.riskAt !== null && suspect.riskAt <= now) lapsed.push({ eventId: suspect.eventId, version: suspect.state.version, riskAt: riskAt(policy, suspect.state, now) });
   }

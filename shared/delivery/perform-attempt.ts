@@ -108,7 +108,8 @@ const submit = async (engine: Engine, key: AttemptKey, started: Started, setting
       attemptKey: key, message: started.message, mayStart: () => leftToStartMs() >= 0, startWithinMs: leftToStartMs(), ...whatItCarries(engine, started, settings),
     });
   } catch (error) {
-    engine.log.error({ event: EVENTS.submissionRefused, attempt: key, error: (error as Error).name });
+    const { name, code } = error as Error & { code?: string };
+    engine.log.error({ event: EVENTS.submissionRefused, attempt: key, error: name, ...(code === undefined ? {} : { code }) });
     return { kind: 'unknown', reason: 'lost_response' };
   }
 };

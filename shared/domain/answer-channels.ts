@@ -2,6 +2,7 @@ import { causeOfDisuse } from './answer-disuse.ts';
 import { causeOfUse } from './answer-use.ts';
 import type { Told } from './answer-use.ts';
 import { reachedProvider, standingOf } from './answer-words.ts';
+import type { LetterEnd } from './explain-dead-letter.ts';
 import type { ExplainedEntry } from './explain.ts';
 import { attemptName, channelName, sentence } from './explain-words.ts';
 import type { Policy } from './policy.ts';
@@ -28,7 +29,7 @@ const answerOf = (told: Told, index: number): ChannelAnswer => {
 /**
  * Answers for each step of the policy, in its order and exactly once, why its channel was used or was not. *Used* means that something of it
  * was, or may have been, at its provider, or was refused there. Pure; codes and instants (UTC) alone, never an address or a text. `state` must be
- * the fold of `entries`.
+ * the fold of `entries`; `letterEnds` is how its dead letters ended, where any did.
  */
-export const answerChannels = (state: NotificationState, entries: readonly ExplainedEntry[], policy: Policy): ChannelAnswer[] =>
-  (state.version === 0 ? [] : policy.steps.map((_, index) => answerOf({ state, entries, policy }, index)));
+export const answerChannels = (state: NotificationState, entries: readonly ExplainedEntry[], policy: Policy, letterEnds: readonly LetterEnd[] = []): ChannelAnswer[] =>
+  (state.version === 0 ? [] : policy.steps.map((_, index) => answerOf({ state, entries, policy, letterEnds }, index)));

@@ -105,11 +105,11 @@ const dropped = (told: Told, reason: string | null): Disuse => {
 };
 
 /** How it stopped, and whether that still is work for an operator. */
-const stopped = ({ entries, state: { strategy } }: Told, { key, state }: AttemptState): string => {
+const stopped = ({ entries, letterEnds, state: { strategy } }: Told, { key, state }: AttemptState): string => {
   if (state === 'expired') return 'it expired before anything of it was at its provider';
   if (state !== 'dead_lettered' && state !== 'render_failed') return `it ended as *${state}*`;
   const at = entries.findLastIndex(({ kind, details }) => (kind === 'AttemptDeadLettered' || kind === 'AttemptRenderFailed') && details['attempt'] === key);
-  const until = resolvedBy(key, entries.slice(at + 1), strategy);
+  const until = resolvedBy({ key, at: entries[at]?.at ?? 0, later: entries.slice(at + 1), ends: letterEnds, strategy });
   return `${state === 'dead_lettered' ? 'it stopped' : 'its message could not be made'}, and it ${until === null ? 'waits for an operator' : `waited for an operator ${until}`}`;
 };
 

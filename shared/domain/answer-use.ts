@@ -1,4 +1,5 @@
 import { wasBarred } from './eligibility.ts';
+import type { LetterEnd } from './explain-dead-letter.ts';
 import type { ExplainedEntry } from './explain.ts';
 import { attemptName, channelName, escalationRule, instant, listed, reasonText } from './explain-words.ts';
 import type { Policy } from './policy.ts';
@@ -8,7 +9,7 @@ import type { DetailsOf } from './explain-words.ts';
 
 export type UseCause = 'first_step' | 'earlier_skipped' | 'all_at_once' | 'deadline' | 'attempt_failed' | 'earlier_barred' | 'provider_unavailable' | 'operator';
 
-export interface Told { state: NotificationState; entries: readonly ExplainedEntry[]; policy: Policy }
+export interface Told { state: NotificationState; entries: readonly ExplainedEntry[]; policy: Policy; letterEnds: readonly LetterEnd[] }
 export interface Cause<Code extends string = string> { cause: Code; because: string }
 
 /** Why a step was claimed: by what stood there when it was, and by the rule. */

@@ -38,8 +38,8 @@ export const tellPlanned = (d: DetailsOf<'AttemptPlanned'>, { at, after }: Momen
 };
 
 /** It waits for an operator, or did until something resolved it. */
-const deadLetter = (key: AttemptKey, { later, end }: Moment): string => {
-  const until = resolvedBy(key, later, end.strategy);
+const deadLetter = (key: AttemptKey, { at, later, letterEnds, end }: Moment): string => {
+  const until = resolvedBy({ key, at, later, ends: letterEnds, strategy: end.strategy });
   return until === null ? 'is a dead letter that an operator must look at' : `was a dead letter ${until}`;
 };
 

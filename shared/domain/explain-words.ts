@@ -6,6 +6,7 @@ import { REASONS } from './reasons.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { findAttempt } from './state.ts';
 import type { Transition, TransitionKind } from './transitions.ts';
+import type { LetterEnd } from './explain-dead-letter.ts';
 import type { ExplainedEntry } from './explain.ts';
 
 /** One entry of the ledger with the state before and after it, as a sentence about it needs them. */
@@ -20,6 +21,7 @@ export interface Moment {
   earlier: readonly ExplainedEntry[];
   /** And those after it. */
   later: readonly ExplainedEntry[];
+  letterEnds: readonly LetterEnd[];
 }
 
 /** The details of a kind of entry. */

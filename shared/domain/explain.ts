@@ -6,6 +6,7 @@ import type { Transition } from './transitions.ts';
 import { attemptOf } from './transitions.ts';
 import { evolve } from './evolve.ts';
 import { tellClaim, tellDeadline, tellLook } from './explain-claim.ts';
+import type { LetterEnd } from './explain-dead-letter.ts';
 import {
   tellAbandoned, tellAccepted, tellAdopted, tellCancelled, tellDeadLettered, tellDeferred, tellDelivered, tellFailed, tellLive, tellObserved,
   tellCorrected, tellPlanned, tellRenderFailed, tellResubmission, tellUnknown, tellWithdrawn,
@@ -119,9 +120,9 @@ const tellOpen = (state: NotificationState, policy: Policy, entries: readonly Ex
 /**
  * Says in words why each channel was or was not used: policy version, cause and observation of every decision, in the order
  * of the ledger, and what is still open at the end. Pure; names codes and instants (UTC) only, never an address or a text.
- * `state` must be the fold of `entries`. Throws where the entries contradict themselves.
+ * `state` must be the fold of `entries`; `letterEnds` is how its dead letters ended, where any did. Throws where the entries contradict themselves.
  */
-export const explain = (state: NotificationState, entries: readonly ExplainedEntry[], policy: Policy): string[] => {
+export const explain = (state: NotificationState, entries: readonly ExplainedEntry[], policy: Policy, letterEnds: readonly LetterEnd[] = []): string[] => {
   let before = emptyState(state.eventId);
   const told = new Set<string>();
   const sentences: string[] = [];
@@ -129,7 +130,7 @@ export const explain = (state: NotificationState, entries: readonly ExplainedEnt
     const transition = { kind, details } as unknown as Transition;
     const after = evolve(before, { at, transition });
     // Few sentences look around them, and those that do ask for it.
-    const moment: Moment = { at, before, after, end: state, policy, get earlier() { return entries.slice(0, index); }, get later() { return entries.slice(index + 1); } };
+    const moment: Moment = { at, before, after, end: state, policy, letterEnds, get earlier() { return entries.slice(0, index); }, get later() { return entries.slice(index + 1); } };
     const text = tell(transition, moment) ?? tellCounted(transition, entries, told);
     if (text !== null) sentences.push(sentence(text));
     before = after;

@@ -1,4 +1,4 @@
-import type { Instant } from './words.ts';
+import type { AttemptKey, Instant } from './words.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { awaitsOperator, isUnsubmitted, withoutShadows } from './state.ts';
 import type { RiskKind } from './at-risk.ts';
@@ -18,17 +18,21 @@ export const NEXT_ACTIONS = {
 } as const;
 export type NextAction = keyof typeof NEXT_ACTIONS;
 
-const canRetry = (state: NotificationState, now: Instant) => (attempt: AttemptState): boolean => awaitsOperator(attempt) && retryRefusal(state, attempt.key, now, {}) === null;
+/** Whether that attempt's dead letter is open; a discarded one is not retried from any list. */
+export type IsOpen = (attempt: AttemptKey) => boolean;
+
+const canRetry = (state: NotificationState, now: Instant, isOpen: IsOpen) => (attempt: AttemptState): boolean =>
+  awaitsOperator(attempt) && isOpen(attempt.key) && retryRefusal(state, attempt.key, now, {}) === null;
 
 /** The one thing to do next about a finding, as the notification stands. */
-export const nextAction = (whole: NotificationState, kind: RiskKind, now: Instant): NextAction => {
+export const nextAction = (whole: NotificationState, kind: RiskKind, { now, isOpen = () => true }: { now: Instant; isOpen?: IsOpen }): NextAction => {
   const state = withoutShadows(whole);
   if (kind === 'delivered_after_close') return 'nothing';
   if (kind === 'stalled') return 'restore_engine';
   if (state.paused) return 'resume';
   if (state.attempts.some(({ providerWaitAt }) => providerWaitAt !== null)) return 'mend_account';
   if (state.attempts.some((attempt) => isUnsubmitted(attempt) || attempt.state === 'submitting')) return 'restore_sending';
-  if (state.attempts.some(canRetry(state, now))) return 'retry_dead_letter';
+  if (state.attempts.some(canRetry(state, now, isOpen))) return 'retry_dead_letter';
   return state.attempts.some(({ state: name }) => name === 'submitted_unknown') ? 'hold_unknown' : 'reach_otherwise';
 };
 

@@ -1,3 +1,6 @@
+import type { LetterEnd } from '../domain/explain-dead-letter.ts';
+import type { NotificationState } from '../domain/state.ts';
+import { awaitsOperator } from '../domain/state.ts';
 import type { Resolution } from '../domain/work.ts';
 import type { Database, Statement } from './database.ts';
 import { toTimestamp } from './instants.ts';
@@ -134,4 +137,27 @@ export const readDeadLettersOf = async (db: Database, eventId: string): Promise<
   return rows.map(({ attemptKey, resolution, at, actor, reason, keyId, box }) => ({
     attemptKey, resolution, discard: at === null || actor === null || reason === null ? null : { actor, at: at.getTime(), reason, keyId, box },
   }));
+};
+
+const ENDS: Statement = {
+  name: 'tocsin_dead_letter_ends_v1',
+  text: 'SELECT attempt_key AS attempt, resolution AS "as", resolved_at AS at FROM dead_letter WHERE event_id = $1 AND resolved_at IS NOT NULL ORDER BY resolved_at, id',
+};
+
+/** How the dead letters of a notification ended, the earliest first; those that are open are not among them. Only for one that has had any, and of no others does it ask. */
+export const readLetterEnds = async (db: Database, { eventId, attempts }: Pick<NotificationState, 'eventId' | 'attempts'>): Promise<LetterEnd[]> => {
+  if (!attempts.some(awaitsOperator)) return [];
+  const rows = await db.query<{ attempt: string; as: Resolution; at: Date }>(ENDS, [eventId]);
+  return rows.map(({ attempt, as, at }) => ({ attempt, as, at: at.getTime() }));
+};
+
+const STILL_OPEN: Statement = {
+  name: 'tocsin_open_letters_v1',
+  text: 'SELECT attempt_key FROM dead_letter WHERE attempt_key = ANY($1::text[]) AND resolved_at IS NULL',
+};
+
+/** Which of these attempts have a dead letter that is open. */
+export const readOpenLetters = async (db: Database, attempts: readonly string[]): Promise<Set<string>> => {
+  if (attempts.length === 0) return new Set();
+  return new Set((await db.query<{ attempt_key: string }>(STILL_OPEN, [attempts])).map((row) => row.attempt_key));
 };

@@ -170,6 +170,7 @@ describe('the page of a notification', () => {
     const text = await standing();
     expect(text).toMatch(/The dead letter of sms 1 was discarded by <strong>bob<\/strong> at .* because <span class="said" dir="auto">“he was told at [^”]*”<\/span>\./);
     expect(text).not.toMatch(/sms 1 waits|12025550147/);
+    expect(await see(eventId)).toMatch(/SMS stopped at [^;]*(; Tocsin found so itself)?[^;]*; it was a dead letter until [^;]*, when an operator discarded it\./);
     await decide(eventId, { kind: 'close', reason: 'taken' });
     expect(await standing()).not.toContain('waits for an operator');
     const late = await (STATES['with both channels dead'] as () => Promise<string>)();

@@ -62,7 +62,7 @@ describe('a notification of which nothing can be sent', () => {
     expect(found(world)).toEqual([]);
     world.runTo(70 * SECOND);
     expect(found(world)).toEqual(['reserve_used', 'not_dispatched']);
-    expect(nextAction(world.state, 'reserve_used', world.now)).toBe('restore_sending');
+    expect(nextAction(world.state, 'reserve_used', world)).toBe('restore_sending');
     expect(channelStates(world.state)).toEqual(['sms 1: cancelled (superseded)', 'email 1: queued']);
     world.runTo(7.5 * MINUTE - 1);
     expect(found(world)).not.toContain('at_risk');
@@ -90,7 +90,7 @@ describe('a notification of which nothing can be sent', () => {
     world.runTo(32 * SECOND);
     expect(found(world)).toContain('reserve_used');
     world.runTo(8 * MINUTE);
-    expect([found(world).includes('at_risk'), nextAction(world.state, 'at_risk', world.now)]).toEqual([true, 'resume']);
+    expect([found(world).includes('at_risk'), nextAction(world.state, 'at_risk', world)]).toEqual([true, 'resume']);
     world.resume();
     expect(found(world)).not.toContain('at_risk');
   });
@@ -101,7 +101,7 @@ describe('a notification of which nothing can be sent', () => {
     world.start('email');
     world.answer('email', lost);
     world.runTo(8 * MINUTE);
-    expect([found(world), nextAction(world.state, 'at_risk', world.now)]).toEqual([['reserve_used', 'at_risk'].slice(1), 'hold_unknown']);
+    expect([found(world), nextAction(world.state, 'at_risk', world)]).toEqual([['reserve_used', 'at_risk'].slice(1), 'hold_unknown']);
     world.runTo(11 * MINUTE);
     expect(found(world)).toContain('unknown_too_long');
     expect(channelStates(world.state)[1]).toBe('email 1: submitted_unknown (lost_response)');
@@ -115,7 +115,9 @@ describe('a notification of which nothing can be sent', () => {
     expect(world.state.settledAt).not.toBeNull();
     world.jumpTo(8 * MINUTE);
     expect(atRisk(examplePolicy({ order: ['email'] }), world.state, world.now).map(({ kind }) => kind)).toEqual(['at_risk']);
-    expect(nextAction(world.state, 'at_risk', world.now)).toBe('retry_dead_letter');
+    expect(nextAction(world.state, 'at_risk', world)).toBe('retry_dead_letter');
+    // discarded: nobody finds it in a list to retry it
+    expect(nextAction(world.state, 'at_risk', { now: world.now, isOpen: () => false })).toBe('reach_otherwise');
     world.jumpTo(15 * MINUTE);
     expect(atRisk(examplePolicy({ order: ['email'] }), world.state, world.now)).toEqual([]);
   });
@@ -129,7 +131,7 @@ describe('what else is to be known', () => {
     world.jumpTo(59 * SECOND);
     // The fallback was due at 30 s, a poll at 5 s.
     expect(atRisk(policy, world.state, world.now)).toMatchObject([{ kind: 'stalled', attempt: world.attempt('sms').key }]);
-    expect(nextAction(world.state, 'stalled', world.now)).toBe('restore_engine');
+    expect(nextAction(world.state, 'stalled', world)).toBe('restore_engine');
   });
 
   it('is a delivery that is heard of after the notification was closed, for a day', () => {
@@ -204,7 +206,7 @@ describe('a notification all of whose channels failed for good', () => {
   it('is at risk until its expiry although it is settled, for an operator can still retry it or reach the recipient otherwise', () => {
     const world = answeredTwice(rejected);
     expect([world.state.settledAt !== null, found(world)]).toEqual([true, ['at_risk']]);
-    expect(nextAction(world.state, 'at_risk', world.now)).toBe('reach_otherwise');
+    expect(nextAction(world.state, 'at_risk', world)).toBe('reach_otherwise');
     expect([endedAs(world.state, world.now), endedAs(world.state, world.state.expiresAt)]).toEqual(['under_way', 'expired']);
     world.jumpTo(15 * MINUTE);
     expect(found(world)).toEqual([]);
@@ -233,7 +235,7 @@ describe('a policy that uses all of its channels', () => {
     expect(requests.filter(({ kind }) => kind === 'resolve_dead_letter')).toEqual([]);
     world.jumpTo(14 * MINUTE);
     expect(atRisk(both, world.state, world.now).map(({ kind }) => kind)).toEqual(['at_risk']);
-    expect(nextAction(world.state, 'at_risk', world.now)).toBe('retry_dead_letter');
+    expect(nextAction(world.state, 'at_risk', world)).toBe('retry_dead_letter');
   });
 
   it('resolves the dead letter of a channel once that is delivered itself', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { answerChannels } from '../../shared/domain/answer-channels.ts';
+import type { LetterEnd } from '../../shared/domain/explain-dead-letter.ts';
 import type { ExplainedEntry } from '../../shared/domain/explain.ts';
 import { explain } from '../../shared/domain/explain.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
@@ -43,6 +44,42 @@ describe('a dead letter', () => {
     // Retried, the answer is about the new attempt.
     if (world.attempt('sms').sequence === 1) expect(answer(world)).toContain(`it stopped, and it waited for an operator ${until}`);
     expect(told(world) + answer(world)).not.toMatch(/must look at|waits for an operator/);
+  });
+});
+
+describe('a dead letter that ended by its row alone', () => {
+  const stopped = (): World => {
+    const world = open();
+    world.start('sms');
+    world.answer('sms', unavailable);
+    return world;
+  };
+  const both = (world: World, ends: LetterEnd[]): string[] => [explain(world.state, entriesOf(world), examplePolicy(), ends).join('\n'), answerChannels(world.state, entriesOf(world), examplePolicy(), ends)[0]?.text ?? ''];
+  const KEY = `${stopped().state.eventId}.sms.1`;
+
+  it.each<[string, LetterEnd['as'], string]>([
+    ['was discarded', 'discarded', 'an operator discarded it'],
+    ['expired after everything had settled', 'expired', 'the notification expired'],
+  ])('and %s waits for nobody any more', (_, as, how) => {
+    const world = stopped();
+    const [sentences, answered] = both(world, [{ attempt: KEY, at: world.now + 30_000, as }]);
+    const until = `until 2026-01-05T12:00:30Z, when ${how}`;
+    expect(sentences).toContain(`; it was a dead letter ${until}.`);
+    expect(answered).toContain(`it stopped, and it waited for an operator ${until}`);
+  });
+
+  it('is told by what came first, its row or an entry, and never by that of another attempt or of an earlier time', () => {
+    const world = stopped();
+    world.jumpTo(60_000);
+    world.close();
+    const closed = 'until 2026-01-05T12:01:00Z, when the notification was closed';
+    const discarded = 'until 2026-01-05T12:00:30Z, when an operator discarded it';
+    const at = world.now - 30_000;
+    expect(both(world, [{ attempt: KEY, at, as: 'discarded' }, { attempt: KEY, at: world.now, as: 'closed' }]).every((text) => text.includes(discarded))).toBe(true);
+    expect(both(world, [{ attempt: KEY, at: world.now, as: 'closed' }]).every((text) => text.includes(closed))).toBe(true);
+    for (const end of [{ attempt: KEY.replace('sms', 'email'), at }, { attempt: KEY, at: world.state.requestedAt - 1 }]) {
+      expect(both(world, [{ ...end, as: 'discarded' }]).every((text) => text.includes(closed))).toBe(true);
+    }
   });
 });
 

@@ -48,7 +48,7 @@ describe('a channel in shadow beside a real one', () => {
     world.answer('email', unavailable);
     world.jumpTo(8 * MINUTE);
     expect(found(policy, world)).toContain('at_risk');
-    expect(nextAction(world.state, 'at_risk', world.now)).toBe('retry_dead_letter');
+    expect(nextAction(world.state, 'at_risk', world)).toBe('retry_dead_letter');
     expect(channelStates(world.state)).toEqual(['sms 1: queued (shadow)', 'email 1: dead_lettered (provider_auth)']);
   });
 

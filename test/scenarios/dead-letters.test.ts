@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { surveyRisks } from '../../shared/delivery/at-risk.ts';
 import { closeNotification } from '../../shared/delivery/close-notification.ts';
 import { countOpenRequests } from '../../shared/ledger/dead-letter-requests.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
@@ -51,6 +52,8 @@ describeOnBackends('dead letters', (backend) => {
     const rule = boardRule({ engine: world.engine, queue: world.queue, who: () => ({ user: 'operator', role: 'operator' }) });
     return rule({ method, route, request: { params: { queueName: 'sms-dead-letter', ...params }, headers: { cookie } } });
   };
+  const explained = async (eventId: string): Promise<string> =>
+    (await run(['explain', eventId, '--json'], { env: { DATABASE_URL: world.databaseUrl } })).out;
   const received = (eventId: string) => world.sandbox.messages().filter((message) => message.attempt_key?.startsWith(eventId));
 
   test('a thousand of one cause are drained by one command; again, and from the board meanwhile, sends nothing twice', async () => {
@@ -94,6 +97,7 @@ describeOnBackends('dead letters', (backend) => {
     await until(async () => (await stands())[0]?.['projected'] === false);
     expect(await stands()).toEqual([{ resolution: 'expired', projected: false }]);
     expect(await world.kinds(late)).not.toContain('NotificationExpired');
+    expect(await explained(late)).toMatch(/it stopped, and it waited for an operator until \S+, when the notification expired.*it was a dead letter until \S+, when the notification expired\./);
     for (const eventId of [closed, late]) expect(received(eventId)).toEqual([]);
   }, 60_000);
 
@@ -115,7 +119,12 @@ describeOnBackends('dead letters', (backend) => {
   test('a discard takes it off the list and the board, with who and why, and sends nothing', async () => {
     const [eventId] = await die(1) as [string];
     const id = await idOf(eventId);
+    const next = async () => (await surveyRisks(world.engine, { also: [eventId] })).rows.filter((row) => row.eventId === eventId).map(({ action }) => action);
+    expect(await next()).toEqual(['retry_dead_letter']);
+    expect(await explained(eventId)).toMatch(/it stopped, and it waits for an operator.*it is a dead letter that an operator must look at\./);
     expect(await tocsin(['discard', id, '--reason', 'over', '--yes'])).toMatchObject({ code: 0 });
+    expect(await next()).toEqual(['reach_otherwise']);
+    expect(await explained(eventId)).toMatch(/it stopped, and it waited for an operator until \S+, when an operator discarded it.*it was a dead letter until \S+, when an operator discarded it\./);
     const shown = await tocsin(['show', id]);
     expect(shown.out).toMatch(/state +discarded at/);
     expect(shown.out).toMatch(/discard +cli +over +discarded/);

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import type { Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openThreadedTransports } from '../../shared/transports/threaded/open-threaded.ts';
 import type { Asked } from '../../shared/transports/threaded/thread.ts';
@@ -40,11 +40,31 @@ describe('calls in a thread of their own', () => {
     const lost = sms.submit(submission(text01));
     await reached;
     await workers[0]?.terminate();
-    await expect(lost).rejects.toThrow('ended before it answered');
+    await expect(lost).rejects.toMatchObject({ name: 'CallThreadEnded', code: 'EXIT_1' });
     provider.answerWith(accepted);
     expect(await sms.submit(submission(text01))).toMatchObject({ kind: 'accepted', providerMessageId: 'SM1' });
     expect([workers.length, provider.received.length]).toEqual([2, 2]);
     await sms.close();
+  });
+
+  it('throw where an answer of the thread cannot be read, and that thread is ended', async () => {
+    const sms = openSms();
+    const reached = new Promise<void>((resolve) => provider.answerWith(() => resolve()));
+    const lost = sms.submit(submission(text01));
+    await reached;
+    const [worker] = workers as [Worker];
+    const ended = once(worker, 'exit');
+    worker.emit('messageerror', Object.assign(new Error('not readable'), { code: 'ERR_UNREADABLE' }));
+    await expect(lost).rejects.toMatchObject({ name: 'CallThreadEnded', code: 'ERR_UNREADABLE' });
+    await ended;
+    await sms.close();
+  });
+
+  it('tell by a code why their thread could not be started', async () => {
+    const { now, ...transports } = settingsFor(provider.url);
+    const start: typeof startWorker = () => new Worker(new URL('file:///no-such-thread.js'));
+    const thread = openCallThread({ settings: { channels: ['sms'], transports, killAt: null }, aheadMs: now, start });
+    await expect(thread.call({ method: 'readStatus', channel: 'sms', request: { attemptKey: 'k', providerMessageId: 'SM1', to: '' } })).rejects.toMatchObject({ name: 'CallThreadEnded', code: 'MODULE_NOT_FOUND' });
   });
 
   it('are not made once the fence has passed while they waited for the server, by the clock of the machine', async () => {

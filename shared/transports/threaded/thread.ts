@@ -15,8 +15,11 @@ export interface CallThread {
 /** What a call comes to whose thread ended before it answered. */
 class CallThreadEnded extends Error {
   override readonly name = 'CallThreadEnded';
-  constructor(cause: unknown) {
+  /** Why the thread ended, as a code that may stand in a log. */
+  readonly code: string;
+  constructor(cause: Error & { code?: unknown }) {
     super('the thread that makes the calls ended before it answered', { cause });
+    this.code = typeof cause.code === 'string' ? cause.code : cause.name;
   }
 }
 
@@ -47,7 +50,7 @@ export const openCallThread = ({ settings, aheadMs, start = startWorker }: { set
     }
     if (waiting.size === 0) worker?.unref();
   };
-  const lose = (lost: Worker, cause: unknown): void => {
+  const lose = (lost: Worker, cause: Error): void => {
     if (worker !== lost) return;
     worker = null;
     const all = [...waiting.values()];
@@ -58,8 +61,12 @@ export const openCallThread = ({ settings, aheadMs, start = startWorker }: { set
     const begun = start(settings);
     begun.on('message', hear);
     begun.on('error', (error) => lose(begun, error));
-    begun.on('messageerror', (error) => lose(begun, error));
-    begun.on('exit', (code) => lose(begun, new Error(`it exited with ${code}`)));
+    begun.on('messageerror', (error) => {
+      lose(begun, error);
+      // what it answered cannot be read any more, and another one takes its place
+      void begun.terminate();
+    });
+    begun.on('exit', (code) => lose(begun, Object.assign(new Error('it exited'), { code: `EXIT_${code}` })));
     begun.unref();
     return begun;
   };
