@@ -3,6 +3,7 @@ import { composeMime } from '../../shared/content/mime.ts';
 import { createResendTransport } from '../../shared/transports/resend/client.ts';
 import type { TestServer } from './http-server.ts';
 import { json, startHttpServer } from './http-server.ts';
+import { UNUSABLE_IDS } from './unusable-ids.ts';
 
 const NOW = Date.UTC(2026, 10, 29, 12, 0, 0);
 const KEY = 'evt_01KB7Y0000ABCDEFGHJKMNPQRS.email.1';
@@ -69,6 +70,13 @@ describe('submitting to Resend', () => {
     server.answerWith(answer);
     expect(await resend.submit(submission)).toMatchObject(result);
     expect(server.received).toHaveLength(1);
+  });
+
+  test.each(UNUSABLE_IDS)('a success under the id %j is one without an id: nothing of it is kept as it is', async (id) => {
+    server.answerWith(json(200, { id }));
+    const result = await resend.submit(submission);
+    expect(result).toMatchObject({ kind: 'unknown', reason: 'answer_without_id' });
+    expect(result).not.toHaveProperty('providerMessageId');
   });
 });
 

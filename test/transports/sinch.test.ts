@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, test } from '@jest/globals
 import { createSinchTransport } from '../../shared/transports/sinch/client.ts';
 import type { TestServer } from './http-server.ts';
 import { json, startHttpServer } from './http-server.ts';
+import { UNUSABLE_IDS } from './unusable-ids.ts';
 
 const NOW = Date.UTC(2026, 10, 29, 12, 0, 0);
 const KEY = 'evt_01KB7Y0000ABCDEFGHJKMNPQRS.sms.1';
@@ -50,6 +51,13 @@ describe('submitting to Sinch', () => {
     server.answerWith(answer);
     expect(await sinch.submit(submission)).toMatchObject(result);
     expect(server.received).toHaveLength(1);
+  });
+
+  test.each(UNUSABLE_IDS)('a success under the id %j is one without an id: nothing of it is kept as it is', async (id) => {
+    server.answerWith(json(201, { id }));
+    const result = await sinch.submit(submission);
+    expect(result).toMatchObject({ kind: 'unknown', reason: 'answer_without_id' });
+    expect(result).not.toHaveProperty('providerMessageId');
   });
 });
 
@@ -101,10 +109,14 @@ describe('looking a message up at Sinch', () => {
 
   test.each([
     ['a longer reference', { client_reference: `${KEY}1` }], ['another case', { client_reference: KEY.toLowerCase() }], ['no reference', { client_reference: undefined }],
-    ['no id', { id: '' }],
   ])('does not take a batch with %s for ours', async (_name, over) => {
     server.answerWith(page([batch(over)]));
     expect(await sinch.lookUp(request)).toEqual({ kind: 'none' });
+  });
+
+  test.each([...UNUSABLE_IDS.map((id) => batch({ id })), batch({ id: undefined }), null, 'B1'])('does not call ours absent because it is listed as %j: what may be ours and cannot be named claims nothing', async (listed) => {
+    server.answerWith(page([listed as object]));
+    expect(await sinch.lookUp(request)).toMatchObject({ kind: 'read_failed', reason: 'answer_not_understood' });
   });
 
   it('counts several, but one batch listed twice once', async () => {

@@ -3,6 +3,7 @@ import { createTwilioTransport } from '../../shared/transports/twilio/client.ts'
 import { carriesReference } from '../../shared/transports/twilio/look-up.ts';
 import type { TestServer } from './http-server.ts';
 import { closedPort, json, startHttpServer, startTcpServer } from './http-server.ts';
+import { UNUSABLE_IDS } from './unusable-ids.ts';
 
 const NOW = Date.UTC(2026, 10, 29, 12, 0, 0);
 const KEY = 'evt_01KB7Y0000ABCDEFGHJKMNPQRS.sms.1';
@@ -70,6 +71,18 @@ describe('submitting to Twilio', () => {
     server.answerWith(answer);
     expect(await twilio.submit(submission())).toMatchObject(result);
     expect(server.received).toHaveLength(1);
+  });
+
+  test.each([`SM${'0a'.repeat(16)}`, '4ef9a417-02e9-4d39-ad75-9611e0fcc33c', '01FC66621XXXXX119Z8PMV1QPQ', 'aGVsbG8+/w==', '120255501011'])('keeps the id %s', async (sid) => {
+    server.answerWith(json(201, { sid, status: 'queued' }));
+    expect(await twilio.submit(submission())).toMatchObject({ kind: 'accepted', providerMessageId: sid });
+  });
+
+  test.each(UNUSABLE_IDS)('a success under the id %j is one without an id: nothing of it is kept as it is', async (id) => {
+    server.answerWith(json(201, { sid: id, status: 'queued' }));
+    const result = await twilio.submit(submission());
+    expect(result).toMatchObject({ kind: 'unknown', reason: 'answer_without_id' });
+    expect(result).not.toHaveProperty('providerMessageId');
   });
 
   test.each<[string, string]>([['no JSON', '<html>OK</html>'], ['a JSON list', '[]'], ['too long', `{"sid":"SM1","x":"${'x'.repeat(70_000)}"}`]])(
@@ -223,10 +236,15 @@ describe('looking a message up at Twilio', () => {
   test.each([
     ['another recipient', { to: '+12025550102' }], ['another sender', { from: '+12025550198' }],
     ['a longer token', { body: 'ref NPQRSS12' }], ['no date', { date_created: null }],
-    ['an earlier date', { date_created: 'Sun, 29 Nov 2026 11:58:00 +0000' }], ['no sid', { sid: '' }],
+    ['an earlier date', { date_created: 'Sun, 29 Nov 2026 11:58:00 +0000' }],
   ])('does not take a message with %s for ours', async (_name, over) => {
     server.answerWith(listing(entry(over)));
     expect(await twilio.lookUp(request)).toEqual({ kind: 'none' });
+  });
+
+  test.each(UNUSABLE_IDS)('does not call ours absent because its sid is %j', async (sid) => {
+    server.answerWith(listing(entry({ sid })));
+    expect(await twilio.lookUp(request)).toMatchObject({ kind: 'read_failed', reason: 'answer_not_understood' });
   });
 
   it('counts several, but one message listed twice once', async () => {

@@ -11,6 +11,15 @@ const RAW_TEXT_CHARS = 2_000;
 /** A text that says something; a value of another type counts as absent. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
+// Visible ASCII, no longer than any provider's, without what makes an address.
+const PROVIDER_ID = /^(?!\+\d)[\x21-\x3f\x41-\x7e]{1,128}$/;
+
+/** A provider's id of a message. It stands in the ledger as it is, so that whatever could be an address, a text, or cannot be stored counts as absent. */
+export const idOf = (value: unknown): string | null => {
+  const id = textOf(value);
+  return id !== null && PROVIDER_ID.test(id) ? id : null;
+};
+
 /** A date in any form `Date.parse` reads; null for everything else. */
 export const instantOf = (value: unknown): Instant | null => {
   const at = typeof value === 'string' ? Date.parse(value) : NaN;

@@ -2,7 +2,7 @@ import type { SubmitResult } from '../../domain/provider-answers.ts';
 import type { Instant } from '../../domain/words.ts';
 import { faultPoint } from '../../telemetry/fault-points.ts';
 import type { Answered } from '../http/answer.ts';
-import { isSuccess, jsonOf, rawOf, textOf } from '../http/answer.ts';
+import { idOf, isSuccess, jsonOf, rawOf } from '../http/answer.ts';
 import { resultOfCall, resultOfError } from '../http/error-meaning.ts';
 import type { JsonApi } from '../http/json-api.ts';
 import type { StreamedBody } from '../http/exchange.ts';
@@ -21,7 +21,7 @@ export const readSubmitAnswer = (answer: Answered, now: Instant): SubmitResult =
   if (!json) return { kind: 'unknown', reason: 'answer_not_understood', raw: rawOf(answer, null) };
   // an error body under a 2xx
   if (name !== null) return resultOfError(meaningOfInnerError(Number(json.statusCode), name), answer, name, now);
-  const id = textOf(json.id);
+  const id = idOf(json.id);
   if (!id) return { kind: 'unknown', reason: 'answer_without_id', raw: rawOf(answer, null) };
   return { kind: 'accepted', providerMessageId: id, raw: rawOf(answer, null) };
 };

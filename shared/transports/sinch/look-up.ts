@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { LookUpResult } from '../../domain/provider-answers.ts';
 import type { Json } from '../http/answer.ts';
-import { objectOf, textOf } from '../http/answer.ts';
+import { idOf, objectOf } from '../http/answer.ts';
 import type { ReadFailed } from '../http/read.ts';
 import { notUnderstood, readAnswer } from '../http/read.ts';
 import type { LookUpRequest } from '../transport.ts';
@@ -21,9 +21,11 @@ const MAX_PAGE_BYTES = 512 * 1024;
 interface Match { id: string; canceled: boolean; httpStatus: number }
 type Listing = { kind: 'listed'; matches: Match[] } | ReadFailed;
 
-const matchOf = (batch: Json | null, reference: string, httpStatus: number): Match | null => {
-  const id = textOf(batch?.id);
-  return batch && id && batch.client_reference === reference ? { id, canceled: batch.canceled === true, httpStatus } : null;
+/** Of a batch under our reference; `unreadable` where it has no id that can be kept, or is no batch at all: it may be ours, and must not count as absent. */
+const matchOf = (batch: Json | null, reference: string, httpStatus: number): Match | 'unreadable' | null => {
+  if (batch !== null && batch.client_reference !== reference) return null;
+  const id = idOf(batch?.id);
+  return batch && id ? { id, canceled: batch.canceled === true, httpStatus } : 'unreadable';
 };
 
 const listMatches = async (api: SinchApi, { attemptKey, submissionStartedAt }: LookUpRequest): Promise<Listing> => {
@@ -42,6 +44,7 @@ const listMatches = async (api: SinchApi, { attemptKey, submissionStartedAt }: L
     if (!Array.isArray(batches) || typeof count !== 'number') return notUnderstood(outcome.answer);
     for (const batch of batches) {
       const match = matchOf(objectOf(batch), attemptKey, outcome.answer.httpStatus);
+      if (match === 'unreadable') return notUnderstood(outcome.answer);
       if (match) matches.set(match.id, match);
     }
     seen += batches.length;

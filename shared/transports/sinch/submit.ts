@@ -2,7 +2,7 @@ import type { SubmitResult } from '../../domain/provider-answers.ts';
 import type { Instant } from '../../domain/words.ts';
 import { faultPoint } from '../../telemetry/fault-points.ts';
 import type { Answered } from '../http/answer.ts';
-import { isSuccess, jsonOf, rawOf, textOf } from '../http/answer.ts';
+import { idOf, isSuccess, jsonOf, rawOf } from '../http/answer.ts';
 import { resultOfCall, resultOfError } from '../http/error-meaning.ts';
 import type { SubmitRequest } from '../transport.ts';
 import type { SinchApi } from './api.ts';
@@ -17,7 +17,7 @@ export const readSubmitAnswer = (answer: Answered, now: Instant): SubmitResult =
   // an error body under a 2xx
   if (code !== null) return resultOfError(meaningOfInnerError(code), answer, code, now);
   if (json.canceled === true) return { kind: 'rejected', outcome: 'rejected', reason: 'cancelled_at_provider', raw: rawOf(answer, null) };
-  const id = textOf(json.id);
+  const id = idOf(json.id);
   if (!id) return { kind: 'unknown', reason: 'answer_without_id', raw: rawOf(answer, null) };
   return { kind: 'accepted', providerMessageId: id, raw: rawOf(answer, null) };
 };

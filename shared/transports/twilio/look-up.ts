@@ -47,7 +47,10 @@ const listMatches = async (api: TwilioApi, request: LookUpRequest): Promise<List
     if (outcome.kind !== 'read') return outcome;
     if (!Array.isArray(outcome.json.messages)) return notUnderstood(outcome.answer);
     for (const message of outcome.json.messages.map(messageOf)) {
-      if (message?.sid && isOurs(message, request)) matches.set(message.sid, { message, answer: outcome.answer });
+      if (!message || !isOurs(message, request)) continue;
+      // it is ours, and what cannot be named must not count as absent
+      if (message.sid === null) return notUnderstood(outcome.answer);
+      matches.set(message.sid, { message, answer: outcome.answer });
     }
     const next = outcome.json.next_page_uri;
     if (typeof next !== 'string' || next === '') return { kind: 'listed', matches: [...matches.values()] };

@@ -1,6 +1,6 @@
 import type { Instant } from '../../domain/words.ts';
 import type { Json } from '../http/answer.ts';
-import { instantOf, textOf } from '../http/answer.ts';
+import { idOf, instantOf, textOf } from '../http/answer.ts';
 
 /** The provider's message, as far as it is understood; a field of another type than expected counts as absent. */
 export interface MessageResource {
@@ -27,7 +27,7 @@ export const messageOf = (value: unknown): MessageResource | null => {
   if (typeof value !== 'object' || value === null) return null;
   const json = value as Json;
   return {
-    sid: textOf(json.sid),
+    sid: idOf(json.sid),
     status: textOf(json.status) ?? '',
     errorCode: codeOf(json.error_code),
     direction: textOf(json.direction),
