@@ -2,6 +2,7 @@ import { CONSENT_REASONS, giveConsentAgain, isBasis, withdrawConsent } from '../
 import { addressPrint } from '../../shared/delivery/suppression.ts';
 import type { WithdrawalRecord } from '../../shared/ledger/consents.ts';
 import { listWithdrawals } from '../../shared/ledger/consents.ts';
+import { readNamedBases } from '../../shared/ledger/versions.ts';
 import type { Command, Input } from './command.ts';
 import { DESTINATION, DESTINATION_FILTER, destinationFilter, destinationOf, LISTED, moreThanListed, refuseUnknownTenant, short } from './destination-options.ts';
 import { dateTime } from './entry-lines.ts';
@@ -37,11 +38,14 @@ export const consentWithdrawCommand: Command = {
   ],
   run: async (input, io) => {
     const request = requestOf(input);
-    const { withdrawn, print } = await withEngine(io, async (engine) => {
+    const { withdrawn, print, named } = await withEngine(io, async (engine) => {
       await refuseUnknownTenant(engine, request.tenant);
-      return { withdrawn: await withdrawConsent(engine, request), print: short(addressPrint(engine.ring, request.channel, request.address)) };
+      return { withdrawn: await withdrawConsent(engine, request), print: short(addressPrint(engine.ring, request.channel, request.address)), named: await readNamedBases(engine.db) };
     });
-    if (input.json) io.out.write(`${JSON.stringify({ channel: request.channel, destination: print, tenant: request.tenant, basis: request.basis, withdrawn: true, replayed: !withdrawn })}\n`);
+    const isNamed = request.basis === null || named.includes(request.basis);
+    // Whoever accepts a notice may state a basis that no policy names: taking it back is recorded, and may yet be a slip.
+    if (!isNamed) io.err.write(`Note: no published policy names the basis ${request.basis} (they name ${named.join(', ') || 'none'}), so this bars only what rests on it by its request. If it is a slip, withdraw the right one.\n`);
+    if (input.json) io.out.write(`${JSON.stringify({ channel: request.channel, destination: print, tenant: request.tenant, basis: request.basis, withdrawn: true, replayed: !withdrawn, named_by_policies: isNamed })}\n`);
     else if (!withdrawn) io.out.write(`${basisWords(request.basis)} of ${request.channel} ${print} was taken back already.\n`);
     else {
       io.out.write(`Taken back: ${basisWords(request.basis)} of ${request.channel} ${print}. From now on no submission that has no other basis is started.\n`

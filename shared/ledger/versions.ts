@@ -87,3 +87,10 @@ export const loadTemplate = async (db: Database, name: string, version: number):
   const row = await db.prisma.templateVersion.findUnique({ where: { name_version: { name, version } } });
   return row?.definition ?? null;
 };
+
+/** The bases of a consent that any published policy names, in their alphabet. */
+export const readNamedBases = async (db: Database): Promise<string[]> => {
+  const rows = await db.prisma.$queryRaw<{ basis: string }[]>`
+    SELECT DISTINCT named.basis #>> '{}' AS basis FROM policy_version v CROSS JOIN LATERAL jsonb_path_query(v.definition, '$.regions.*.consent.*[*]') AS named(basis) ORDER BY 1`;
+  return rows.map(({ basis }) => basis);
+};

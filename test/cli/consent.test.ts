@@ -49,6 +49,13 @@ describe('tocsin consent', () => {
     ]);
   });
 
+  it('says of a basis that no policy names that it may be a slip, and which there are', async () => {
+    const slip = await consent('withdraw', ...sms('--basis', 'on_cal_duty', '--reason', 'duty_ended'));
+    expect(slip).toMatchObject({ code: 0, err: expect.stringMatching(/^Note: no published policy names the basis on_cal_duty \(they name .*\bon_call_duty\b.*\).* If it is a slip, withdraw the right one\.\n$/) });
+    expect(JSON.parse((await consent('withdraw', ...sms('--basis', 'on_cal_duty', '--reason', 'duty_ended', '--json'))).out)).toMatchObject({ replayed: true, named_by_policies: false });
+    expect(JSON.parse((await consent('restore', ...sms('--basis', 'on_cal_duty', '--reason', 'mistake', '--json'))).out)).toMatchObject({ restored: 1 });
+  });
+
   it('withdraws every basis where none is named, for programs too', async () => {
     expect(JSON.parse((await consent('withdraw', ...sms('--reason', 'objection', '--json'))).out)).toMatchObject({ channel: 'sms', basis: null, withdrawn: true, replayed: false });
     expect(JSON.parse((await consent('restore', ...sms('--reason', 'mistake', '--json'))).out)).toMatchObject({ restored: 1 });
