@@ -80,13 +80,18 @@ const fieldName = (path: readonly PropertyKey[]): string => {
   return name.length <= SHOWN_NAME ? name : `${name.slice(0, SHOWN_NAME)}…`;
 };
 
+/** Another type than expected. A query or a form that names a field twice makes a list of it. */
+const wrongType = (expected: string, value: unknown): string => {
+  if (value === undefined) return 'is missing';
+  return expected === 'string' && Array.isArray(value) ? 'is a list, or was given more than once' : `is not ${EXPECTED[expected] ?? expected}`;
+};
+
 const faultsOf = (issue: z.core.$ZodIssue, body: unknown, cures: Cures): Fault[] => {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ field: fieldName([...issue.path, key]), problem: 'is not a field of this request', cure: 'remove it, or correct its name' }));
   }
   const field = fieldName(issue.path);
-  const missing = issue.code === 'invalid_type' && valueAt(body, issue.path) === undefined;
-  const problem = missing ? 'is missing' : issue.code === 'invalid_type' ? `is not ${EXPECTED[issue.expected] ?? issue.expected}` : issue.message;
+  const problem = issue.code === 'invalid_type' ? wrongType(issue.expected, valueAt(body, issue.path)) : issue.message;
   return [{ field, problem, cure: field === '' ? 'send an object with the fields of this request' : cureOf(field, cures) }];
 };
 
