@@ -66,7 +66,7 @@ export const FAULTS: readonly Row[] = [
   row(16, 'An id prefix or another message\'s event never matches', 'answers', one('a reference matches inside of a longer one', `${TWILIO}/look-up.ts`,
     '(?<![\\\\p{L}\\\\p{N}])${literal}(?![\\\\p{L}\\\\p{N}])', '${literal}')),
   row(16, 'An id prefix or another message\'s event never matches', 'answers', one('a batch matches by the beginning of its reference', 'shared/transports/sinch/look-up.ts',
-    'batch.client_reference === reference', 'String(batch.client_reference).startsWith(reference)')),
+    'batch.client_reference !== reference', '!String(batch.client_reference).startsWith(reference)')),
   row(16, 'An id prefix or another message\'s event never matches', 'answers', one('a report matches whatever Message-ID came back', 'shared/delivery/record-report.ts',
     '&& (messageId === null || messageId === (', "&& (messageId !== '' || messageId === (")),
   row(17, 'A delayed delivery report is no bounce', 'answers', one('delayed is in the table as undelivered', 'shared/transports/smtp/report-table.ts',

@@ -49,6 +49,9 @@ const asOnPage = (text: string): string => text.replace(/\*([a-z_ ]+)\*/g, (_, w
  */
 export const expectAnswers = async (world: World, eventId: string, name: string): Promise<void> => {
   const { app, key } = await apiOf(world);
+  // A dead letter past its expiry is found by a duty: once for one that may be under way, and once more for what that did not see.
+  await world.coordinator.attendDeadLetters();
+  await world.coordinator.attendDeadLetters();
   const told = answered.parse((await supertest(app).get(`/notifications/${eventId}/explanation`).set('Authorization', `Bearer ${key}`)).body);
   const state = await world.state(eventId);
   const { policy } = await world.engine.versions.bind(state.purpose, state.policyVersion);
