@@ -98,7 +98,7 @@ describe.each(EVERY_SUBJECT.filter(({ channel }) => channel === 'email').map((su
       yield randomBytes(1_000);
       await new Promise(() => undefined);
     };
-    const result = await transport.submit({ attemptKey: KEY, message: messageWith(randomBytes(5_000), 'slow@example.com'), mayStart: () => true, openArtifact: stuck, limitMs: 150 });
+    const result = await transport.submit({ attemptKey: KEY, message: messageWith(randomBytes(5_000), 'slow@example.com'), mayStart: () => true, openArtifact: stuck, limitMs: 1_000 });
     // Its end never left, so the provider has nothing whole.
     expect(result).toMatchObject({ kind: 'deferred', reason: 'reset_before_write' });
     await transport.close();
