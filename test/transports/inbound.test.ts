@@ -3,6 +3,10 @@ import { createSinchTransport } from '../../shared/transports/sinch/client.ts';
 import { createTwilioTransport } from '../../shared/transports/twilio/client.ts';
 import type { TestServer } from './http-server.ts';
 import { json, startHttpServer } from './http-server.ts';
+import { UNUSABLE_IDS } from './unusable-ids.ts';
+
+/** Ids that are texts, and can still not be kept. */
+const STRANGE_IDS = UNUSABLE_IDS.filter((id) => typeof id === 'string' && id !== '');
 
 const SINCE = Date.parse('2026-11-30T10:00:00Z');
 const OURS = '+12025550100';
@@ -42,6 +46,11 @@ describe('inbound messages at Twilio', () => {
     expect(await read()).toEqual({ kind: 'read', messages: [], next: null });
   });
 
+  test.each(STRANGE_IDS)('hears a message under the id %j, and keeps a digest of that', async (sid) => {
+    server.answerWith(json(200, { messages: [message({ sid })] }));
+    expect(await read()).toMatchObject({ messages: [{ id: expect.stringMatching(/^[0-9a-f]{64}$/), text: 'STOP' }] });
+  });
+
   it('asks without a number for a messaging service, and takes what came to it', async () => {
     const service = `MG${'a'.repeat(32)}`;
     server.answerWith(json(200, { messages: [message({ messaging_service_sid: service }), message({ sid: 'SM2', messaging_service_sid: 'MG2' })] }));
@@ -76,6 +85,11 @@ describe('inbound messages at Sinch', () => {
     server.answerWith(json(200, { count: 9, inbounds: [] }));
     expect(await read('3:3')).toEqual({ kind: 'read', messages: [], next: null });
     expect(server.received[1]?.url).toBe('/xms/v1/p1/inbounds?to=12025550100&start_date=2026-11-30T10%3A00%3A00.000Z&page=1&page_size=100');
+  });
+
+  test.each(STRANGE_IDS)('hears a message under the id %j, and keeps a digest of that', async (id) => {
+    server.answerWith(json(200, { count: 1, inbounds: [inbound({ id })] }));
+    expect(await read()).toMatchObject({ messages: [{ id: expect.stringMatching(/^[0-9a-f]{64}$/), text: 'STOP' }] });
   });
 
   test.each([['a binary message', { type: 'mo_binary' }], ['one to another number', { to: '12025550199' }], ['one without an id', { id: '' }], ['one without an instant', { received_at: 'soon' }]])('passes over %s', async (_name, over) => {

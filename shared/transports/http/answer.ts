@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { RawAnswer } from '../../domain/provider-answers.ts';
 import type { Instant } from '../../domain/words.ts';
 import type { CallOutcome } from './client.ts';
@@ -18,6 +19,12 @@ const PROVIDER_ID = /^(?!\+\d)[\x21-\x3f\x41-\x7e]{1,128}$/;
 export const idOf = (value: unknown): string | null => {
   const id = textOf(value);
   return id !== null && PROVIDER_ID.test(id) ? id : null;
+};
+
+/** The id of a message that came to us. One that cannot be kept is told apart by its digest: a word to stop must be heard under whatever id it comes. */
+export const inboundIdOf = (value: unknown): string | null => {
+  const text = textOf(value);
+  return idOf(text) ?? (text === null ? null : createHash('sha256').update(text).digest('hex'));
 };
 
 /** A date in any form `Date.parse` reads; null for everything else. */

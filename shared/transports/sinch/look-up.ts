@@ -18,14 +18,14 @@ const MAX_PAGES = 10;
 /** A page of thirty batches of 1600 characters, each escaped, stays below this. */
 const MAX_PAGE_BYTES = 512 * 1024;
 
-interface Match { id: string; canceled: boolean; httpStatus: number }
+interface Match { id: string; httpStatus: number }
 type Listing = { kind: 'listed'; matches: Match[] } | ReadFailed;
 
 /** Of a batch under our reference; `unreadable` where it has no id that can be kept, or is no batch at all: it may be ours, and must not count as absent. */
 const matchOf = (batch: Json | null, reference: string, httpStatus: number): Match | 'unreadable' | null => {
   if (batch !== null && batch.client_reference !== reference) return null;
   const id = idOf(batch?.id);
-  return batch && id ? { id, canceled: batch.canceled === true, httpStatus } : 'unreadable';
+  return batch && id ? { id, httpStatus } : 'unreadable';
 };
 
 const listMatches = async (api: SinchApi, { attemptKey, submissionStartedAt }: LookUpRequest): Promise<Listing> => {
@@ -56,13 +56,15 @@ const listMatches = async (api: SinchApi, { attemptKey, submissionStartedAt }: L
   return { kind: 'read_failed', reason: 'read_failed', retryAfterMs: null };
 };
 
-/** Looks for the one batch whose `client_reference` is exactly the attempt key. Its status is left to the next poll. */
+/**
+ * Looks for the one batch whose `client_reference` is exactly the attempt key. Its status is left to the next poll, also where it was cancelled: what was under way
+ * then may still arrive, and only the recipient's report tells.
+ */
 export const lookUp = async (api: SinchApi, request: LookUpRequest): Promise<LookUpResult> => {
   const listing = await listMatches(api, request);
   if (listing.kind === 'read_failed') return listing;
   const [match, ...others] = listing.matches;
   if (!match) return { kind: 'none' };
   if (others.length > 0) return { kind: 'several', matches: listing.matches.length };
-  const meaning = match.canceled ? { outcome: 'rejected', reason: 'cancelled_at_provider' } as const : { outcome: 'pending', reason: null } as const;
-  return { kind: 'found', providerMessageId: match.id, ...meaning, raw: { httpStatus: match.httpStatus } };
+  return { kind: 'found', providerMessageId: match.id, outcome: 'pending', reason: null, raw: { httpStatus: match.httpStatus } };
 };

@@ -1,4 +1,4 @@
-import { instantOf, objectOf, textOf } from '../http/answer.ts';
+import { inboundIdOf, instantOf, objectOf, textOf } from '../http/answer.ts';
 import type { ReadFailed } from '../http/read.ts';
 import { notUnderstood, readAnswer } from '../http/read.ts';
 import type { InboundMessage, InboundReading, InboundRequest } from '../transport.ts';
@@ -14,7 +14,7 @@ const failed = ({ reason, retryAfterMs }: ReadFailed): InboundReading => ({ kind
 
 const messageOf = (value: unknown, to: string): InboundMessage | null => {
   const json = objectOf(value);
-  const [id, from, text, receivedAt] = [textOf(json?.id), textOf(json?.from), textOf(json?.body), instantOf(json?.received_at)];
+  const [id, from, text, receivedAt] = [inboundIdOf(json?.id), textOf(json?.from), textOf(json?.body), instantOf(json?.received_at)];
   // Binary messages and files have no text of their own.
   if (json?.type !== 'mo_text' || !id || !from || text === null || receivedAt === null || digitsOf(textOf(json.to) ?? '') !== digitsOf(to)) return null;
   return { id, from: /^\d/.test(from) ? `+${from}` : from, text, receivedAt };

@@ -62,10 +62,11 @@ const isReport = (mail: ParsedMail): boolean => {
 
 /**
  * Reads a mail as a delivery report; null where it is none. A report that is quoted in another mail, an automatic answer and a bounce in prose are
- * none: nothing is guessed from a text.
+ * none: nothing is guessed from a text. Nor is what the parser refuses (too many parts, too long a header): anybody may send it, and it must not hold up the others.
  */
 export const readDeliveryReport = async (raw: Buffer): Promise<DeliveryReport | null> => {
-  const mail = await simpleParser(raw, { keepDeliveryStatus: true, skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true });
+  const mail = await simpleParser(raw, { keepDeliveryStatus: true, skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true }).catch(() => null);
+  if (mail === null) return null;
   const status = isReport(mail) ? partOf(mail, ['message/delivery-status', 'message/global-delivery-status']) : null;
   const [ofMessage, ...ofRecipients] = groupsOf(status ?? '');
   if (!ofMessage || ofRecipients.length === 0) return null;

@@ -21,8 +21,8 @@ export const readInbound = async (api: TwilioApi, { to, since, page }: InboundRe
   const all = listed.flatMap((value) => messageOf(value) ?? []);
   const messages = all.flatMap((message): InboundMessage[] => {
     const receivedAt = message.sentAt ?? message.createdAt;
-    return message.direction === 'inbound' && ours(message) && message.sid && message.from && message.body !== null && receivedAt !== null
-      ? [{ id: message.sid, from: message.from, text: message.body, receivedAt }] : [];
+    return message.direction === 'inbound' && ours(message) && message.inboundId && message.from && message.body !== null && receivedAt !== null
+      ? [{ id: message.inboundId, from: message.from, text: message.body, receivedAt }] : [];
   });
   // The filter may be by whole days: behind the first message that is too old come only older ones.
   const ends = all.some(({ sentAt, createdAt }) => (sentAt ?? createdAt ?? since) < since - 1_000);
