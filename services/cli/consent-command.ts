@@ -40,7 +40,7 @@ export const consentWithdrawCommand: Command = {
     const request = requestOf(input);
     const { withdrawn, print, named } = await withEngine(io, async (engine) => {
       await refuseUnknownTenant(engine, request.tenant);
-      return { withdrawn: await withdrawConsent(engine, request), print: short(addressPrint(engine.ring, request.channel, request.address)), named: await readNamedBases(engine.db) };
+      return { withdrawn: await withdrawConsent(engine, request), print: short(addressPrint(engine.ring, request.channel, request.address)), named: request.basis === null ? [] : await readNamedBases(engine.db) };
     });
     const isNamed = request.basis === null || named.includes(request.basis);
     // Whoever accepts a notice may state a basis that no policy names: taking it back is recorded, and may yet be a slip.

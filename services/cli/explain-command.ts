@@ -2,7 +2,7 @@ import { answerChannels } from '../../shared/domain/answer-channels.ts';
 import { explain } from '../../shared/domain/explain.ts';
 import { fold } from '../../shared/domain/evolve.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
-import { readLetterEnds } from '../../shared/ledger/dead-letters.ts';
+import { endsOf, readDeadLettersOf } from '../../shared/ledger/dead-letters.ts';
 import { readEntries } from '../../shared/ledger/reads.ts';
 import { loadPolicy } from '../../shared/ledger/versions.ts';
 import type { Command } from './command.ts';
@@ -38,7 +38,7 @@ export const explainCommand: Command = {
       const state = fold(eventId, entries.map(toStamped));
       const policy = await loadPolicy(db, state.purpose, state.policyVersion);
       if (!policy) throw new Refusal(`policy ${state.purpose}/${state.policyVersion} is not in this database`, { code: 'policy_missing', cure: 'run `npx tocsin migrate`, which publishes the shipped versions' });
-      const ends = await readLetterEnds(db, state);
+      const ends = endsOf(await readDeadLettersOf(db, state));
       const [channels, sentences] = [answerChannels(state, entries, policy, ends), explain(state, entries, policy, ends)];
       const lines = (texts: readonly string[]): string => texts.map((one) => `- ${wrap(one, Math.max(40, io.out.columns() - 2))}`).join('\n');
       if (input.json) io.out.write(`${JSON.stringify({ event_id: eventId, status: publicStatus(state), policy: `${state.purpose}/${state.policyVersion}`, channels, explanation: sentences })}\n`);

@@ -3,15 +3,14 @@ import { answerChannels } from '../../shared/domain/answer-channels.ts';
 import { explain } from '../../shared/domain/explain.ts';
 import { fold } from '../../shared/domain/evolve.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
-import { awaitsOperator } from '../../shared/domain/state.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
 import type { Transition } from '../../shared/domain/transitions.ts';
 import { detailsOf } from '../../shared/delivery/notification-view.ts';
 import type { BoundVersions } from '../../shared/delivery/versions.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import type { RecordedAct, ToldDeadLetter } from '../../shared/delivery/operator-acts.ts';
-import { readOperatorActs, readToldDeadLetters } from '../../shared/delivery/operator-acts.ts';
-import { readLetterEnds } from '../../shared/ledger/dead-letters.ts';
+import { readOperatorActs, toldDeadLetters } from '../../shared/delivery/operator-acts.ts';
+import { endsOf, readDeadLettersOf } from '../../shared/ledger/dead-letters.ts';
 import type { EntryRecord, NotificationRecord } from '../../shared/ledger/reads.ts';
 import { readEntries, readNotification, readTicket } from '../../shared/ledger/reads.ts';
 import type { Picture } from './timeline-picture.ts';
@@ -55,11 +54,11 @@ export const showNotification = async (engine: Engine, eventId: string): Promise
   const drawn = entries.map((entry) => ({ version: entry.version, at: entry.at.getTime(), kind: entry.kind, attempt: entry.attemptKey, details: detailsOf(entry) }));
   const state = fold(eventId, drawn.map(({ at, kind, details }) => ({ at, transition: { kind, details } as unknown as Transition })));
   const acts = await readOperatorActs(engine, eventId, entries);
-  // Few have any: only of those is it asked.
-  const [deadLetters, ends] = await Promise.all([state.attempts.some(awaitsOperator) ? readToldDeadLetters(engine, eventId) : [], readLetterEnds(engine.db, state)]);
+  const letters = await readDeadLettersOf(engine.db, state);
+  const ends = endsOf(letters);
   const now = engine.now();
   return {
-    record, bound, state, entries, acts, deadLetters, now, hasTicket: ticket !== null, channels: answerChannels(state, drawn, bound.policy, ends), explanation: explain(state, drawn, bound.policy, ends),
+    record, bound, state, entries, acts, deadLetters: toldDeadLetters(engine, eventId, letters), now, hasTicket: ticket !== null, channels: answerChannels(state, drawn, bound.policy, ends), explanation: explain(state, drawn, bound.policy, ends),
     picture: pictureOf({ state, entries: drawn, reservesMs: bound.policy.steps.filter((step) => !step.shadow).map((step) => step.reserveMs), now }),
   };
 };

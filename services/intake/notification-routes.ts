@@ -5,7 +5,7 @@ import { explain } from '../../shared/domain/explain.ts';
 import type { Transition } from '../../shared/domain/transitions.ts';
 import { EVENT_ID } from '../../shared/domain/words.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
-import { readLetterEnds } from '../../shared/ledger/dead-letters.ts';
+import { endsOf, readDeadLettersOf } from '../../shared/ledger/dead-letters.ts';
 import { readEntries, readNotification } from '../../shared/ledger/reads.ts';
 import { apiKeyOf, requireApiKey } from './api-key-auth.ts';
 import { closeById, closeByKey } from './closing.ts';
@@ -42,7 +42,7 @@ const getExplanation = (engine: Engine): ForEvent => async (request, response) =
   const told = entries.map((entry) => ({ at: entry.at.getTime(), kind: entry.kind, details: detailsOf(entry) }));
   // By the entries alone: the record may have been read a version earlier.
   const state = fold(record.eventId, told.map(({ at, kind, details }) => ({ at, transition: { kind, details } as unknown as Transition })));
-  const ends = await readLetterEnds(engine.db, state);
+  const ends = endsOf(await readDeadLettersOf(engine.db, state));
   response.json({
     event_id: record.eventId, policy: { purpose: record.purpose, version: record.policyVersion }, channels: answerChannels(state, told, policy, ends), explanation: explain(state, told, policy, ends),
   });

@@ -1,4 +1,4 @@
-import { readDeadLettersOf } from '../ledger/dead-letters.ts';
+import type { DeadLetterOf } from '../ledger/dead-letters.ts';
 import type { EntryRecord } from '../ledger/reads.ts';
 import { readOperatorWords } from '../ledger/operator-words.ts';
 import type { OperatorWords } from '../ledger/operator-words.ts';
@@ -60,10 +60,10 @@ export const readOperatorActs = async (engine: Pick<Engine, 'db' | 'ring'>, even
 /** A dead letter that waits, or that somebody discarded; `words` as of a recorded act. */
 export interface ToldDeadLetter { attempt: string; discarded: { actor: string; at: number; reason: string; words: string | null } | null }
 
-/** The dead letters of a notification that wait for an operator, and those that one discarded. A discard is no entry of the ledger: its request says who and why. */
-export const readToldDeadLetters = async (engine: Pick<Engine, 'db' | 'ring'>, eventId: string): Promise<ToldDeadLetter[]> =>
-  (await readDeadLettersOf(engine.db, eventId)).flatMap(({ attemptKey, resolution, discard }): ToldDeadLetter[] => {
-    if (resolution === null) return [{ attempt: attemptKey, discarded: null }];
+/** Of the dead letters of a notification those that wait for an operator, and those that one discarded. A discard is no entry of the ledger: its request says who and why. */
+export const toldDeadLetters = (engine: Pick<Engine, 'ring'>, eventId: string, letters: readonly DeadLetterOf[]): ToldDeadLetter[] =>
+  letters.flatMap(({ attemptKey, end, discard }): ToldDeadLetter[] => {
+    if (end === null) return [{ attempt: attemptKey, discarded: null }];
     if (discard === null) return [];
     const { actor, at, reason } = discard;
     return [{ attempt: attemptKey, discarded: { actor, at, reason, words: reason === 'other' && discard.box !== null ? opened(() => openReason(engine, eventId, discard)) : null } }];

@@ -18,12 +18,12 @@ const channelOf = (key: AttemptKey): string | undefined => parseAttemptKey(key)?
 /** What resolved it, as `dead-letters.ts` has it; null where that entry does not. */
 const resolution = ({ kind, details }: ExplainedEntry, key: AttemptKey, strategy: NotificationState['strategy']): string | null => {
   switch (kind) {
-    case 'OperatorRetried': return details['attempt'] === key ? 'an operator retried it' : null;
+    case 'OperatorRetried': return details['attempt'] === key ? ENDS.retried : null;
     // Where all channels are used, what one delivers leaves the others to be done.
     case 'AttemptDelivered': return strategy === 'all' && channelOf(String(details['attempt'])) !== channelOf(key) ? null : `${attemptName(String(details['attempt']))} was confirmed *delivered*`;
-    case 'NotificationClosed': return 'the notification was closed';
-    case 'NotificationExpired': return 'the notification expired';
-    case 'PayloadDestroyed': return details['erasure'] ? 'a person was erased' : null;
+    case 'NotificationClosed': return ENDS.closed;
+    case 'NotificationExpired': return ENDS.expired;
+    case 'PayloadDestroyed': return details['erasure'] ? ENDS.erased : null;
     default: return null;
   }
 };

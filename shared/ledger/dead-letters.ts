@@ -119,37 +119,32 @@ UPDATE dead_letter l SET resolved_at = $1::timestamptz, resolution = 'expired' W
  */
 export const expireDeadLetters = async (db: Database, { now, limit }: { now: number; limit: number }): Promise<number> => (await db.query(EXPIRE, [toTimestamp(now), limit])).length;
 
-/** Which of a notification's dead letters are open, and who discarded others. */
-export interface DeadLetterOf { attemptKey: string; resolution: string | null; discard: { actor: string; at: number; reason: string; keyId: string | null; box: Buffer | null } | null }
+/** One dead letter of a notification: how it ended, null while it is open, and who discarded it, where somebody did. */
+export interface DeadLetterOf { attemptKey: string; end: LetterEnd | null; discard: { actor: string; at: number; reason: string; keyId: string | null; box: Buffer | null } | null }
 
 const OF_EVENT: Statement = {
-  name: 'tocsin_dead_letters_of_event_v1',
+  name: 'tocsin_dead_letters_of_event_v2',
   text: `SELECT l.attempt_key AS "attemptKey", l.resolution, l.resolved_at AS at, r.actor, r.reason, r.key_id AS "keyId", r.box
            FROM dead_letter l LEFT JOIN LATERAL (
              SELECT q.actor, q.reason, q.key_id, q.box FROM dead_letter_request q
               WHERE q.dead_letter_id = l.id AND q.action = 'discard' AND q.result = 'discarded' ORDER BY q.id DESC LIMIT 1) r ON true
-          WHERE l.event_id = $1 AND (l.resolved_at IS NULL OR l.resolution = 'discarded') ORDER BY l.id`,
+          WHERE l.event_id = $1 ORDER BY l.id`,
 };
 
-/** The open and the discarded dead letters of a notification, the oldest first. Only for one that has any: those that are resolved stand in a coarse index. */
-export const readDeadLettersOf = async (db: Database, eventId: string): Promise<DeadLetterOf[]> => {
-  const rows = await db.query<{ attemptKey: string; resolution: string | null; at: Date | null; actor: string | null; reason: string | null; keyId: string | null; box: Buffer | null }>(OF_EVENT, [eventId]);
+type RowOfEvent = { attemptKey: string; actor: string | null; reason: string | null; keyId: string | null; box: Buffer | null } & ({ resolution: null; at: null } | { resolution: Resolution; at: Date });
+
+/** The dead letters of a notification in that state, the oldest first. Few have any, and of no others is it asked: those that are resolved stand in a coarse index. */
+export const readDeadLettersOf = async (db: Database, { eventId, attempts }: Pick<NotificationState, 'eventId' | 'attempts'>): Promise<DeadLetterOf[]> => {
+  if (!attempts.some(awaitsOperator)) return [];
+  const rows = await db.query<RowOfEvent>(OF_EVENT, [eventId]);
   return rows.map(({ attemptKey, resolution, at, actor, reason, keyId, box }) => ({
-    attemptKey, resolution, discard: at === null || actor === null || reason === null ? null : { actor, at: at.getTime(), reason, keyId, box },
+    attemptKey, end: at === null ? null : { attempt: attemptKey, at: at.getTime(), as: resolution },
+    discard: at === null || actor === null || reason === null ? null : { actor, at: at.getTime(), reason, keyId, box },
   }));
 };
 
-const ENDS: Statement = {
-  name: 'tocsin_dead_letter_ends_v1',
-  text: 'SELECT attempt_key AS attempt, resolution AS "as", resolved_at AS at FROM dead_letter WHERE event_id = $1 AND resolved_at IS NOT NULL ORDER BY resolved_at, id',
-};
-
-/** How the dead letters of a notification ended, the earliest first; those that are open are not among them. Only for one that has had any, and of no others does it ask. */
-export const readLetterEnds = async (db: Database, { eventId, attempts }: Pick<NotificationState, 'eventId' | 'attempts'>): Promise<LetterEnd[]> => {
-  if (!attempts.some(awaitsOperator)) return [];
-  const rows = await db.query<{ attempt: string; as: Resolution; at: Date }>(ENDS, [eventId]);
-  return rows.map(({ attempt, as, at }) => ({ attempt, as, at: at.getTime() }));
-};
+/** How those ended that have: an attempt's own in the order of time, for one is open at a time. */
+export const endsOf = (letters: readonly DeadLetterOf[]): LetterEnd[] => letters.flatMap(({ end }) => end ?? []);
 
 const STILL_OPEN: Statement = {
   name: 'tocsin_open_letters_v1',

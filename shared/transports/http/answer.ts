@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { RawAnswer } from '../../domain/provider-answers.ts';
 import type { Instant } from '../../domain/words.ts';
+import { hexHash } from '../../security/chain-hash.ts';
 import type { CallOutcome } from './client.ts';
 
 export type Answered = Extract<CallOutcome, { kind: 'answered' }>;
@@ -24,7 +24,7 @@ export const idOf = (value: unknown): string | null => {
 /** The id of a message that came to us. One that cannot be kept is told apart by its digest: a word to stop must be heard under whatever id it comes. */
 export const inboundIdOf = (value: unknown): string | null => {
   const text = textOf(value);
-  return idOf(text) ?? (text === null ? null : createHash('sha256').update(text).digest('hex'));
+  return idOf(text) ?? (text === null ? null : hexHash(text));
 };
 
 /** A date in any form `Date.parse` reads; null for everything else. */

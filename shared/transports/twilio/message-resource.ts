@@ -1,12 +1,10 @@
 import type { Instant } from '../../domain/words.ts';
 import type { Json } from '../http/answer.ts';
-import { idOf, inboundIdOf, instantOf, textOf } from '../http/answer.ts';
+import { idOf, instantOf, textOf } from '../http/answer.ts';
 
 /** The provider's message, as far as it is understood; a field of another type than expected counts as absent. */
 export interface MessageResource {
   sid: string | null;
-  /** The same where it came to us. */
-  inboundId: string | null;
   status: string;
   errorCode: number | null;
   direction: string | null;
@@ -30,7 +28,6 @@ export const messageOf = (value: unknown): MessageResource | null => {
   const json = value as Json;
   return {
     sid: idOf(json.sid),
-    inboundId: inboundIdOf(json.sid),
     status: textOf(json.status) ?? '',
     errorCode: codeOf(json.error_code),
     direction: textOf(json.direction),

@@ -1,3 +1,5 @@
+import type { Json } from '../http/answer.ts';
+import { inboundIdOf } from '../http/answer.ts';
 import { notUnderstood } from '../http/read.ts';
 import type { InboundMessage, InboundReading, InboundRequest } from '../transport.ts';
 import type { TwilioApi } from './api.ts';
@@ -18,11 +20,14 @@ export const readInbound = async (api: TwilioApi, { to, since, page }: InboundRe
   if (outcome.kind !== 'read') return { kind: 'read_failed', reason: outcome.reason, retryAfterMs: outcome.retryAfterMs };
   const { messages: listed, next_page_uri: next } = outcome.json;
   if (!Array.isArray(listed)) return { kind: 'read_failed', reason: notUnderstood(outcome.answer).reason, retryAfterMs: null };
-  const all = listed.flatMap((value) => messageOf(value) ?? []);
+  const all = listed.flatMap((value) => {
+    const message = messageOf(value);
+    return message ? [{ ...message, id: inboundIdOf((value as Json).sid) }] : [];
+  });
   const messages = all.flatMap((message): InboundMessage[] => {
     const receivedAt = message.sentAt ?? message.createdAt;
-    return message.direction === 'inbound' && ours(message) && message.inboundId && message.from && message.body !== null && receivedAt !== null
-      ? [{ id: message.inboundId, from: message.from, text: message.body, receivedAt }] : [];
+    return message.direction === 'inbound' && ours(message) && message.id && message.from && message.body !== null && receivedAt !== null
+      ? [{ id: message.id, from: message.from, text: message.body, receivedAt }] : [];
   });
   // The filter may be by whole days: behind the first message that is too old come only older ones.
   const ends = all.some(({ sentAt, createdAt }) => (sentAt ?? createdAt ?? since) < since - 1_000);
