@@ -1,4 +1,5 @@
 import { optOutWordOf } from '../domain/opt-out-words.ts';
+import { isDatabaseAway } from '../ledger/database.ts';
 import { claimInbound, finishInbound, hearWord } from '../ledger/inbound-words.ts';
 import type { InboundLine } from '../ledger/inbound-words.ts';
 import { EVENTS } from '../telemetry/events.ts';
@@ -33,10 +34,25 @@ const hear = async (engine: Engine, line: InboundLine, { id, from, text, receive
   engine.log.info({ event: EVENTS.wordHeard, provider: line.provider, word, result });
 };
 
+/** One that cannot be booked must not keep the others of its line unheard. The cursor stays before it, so that it is tried with every read until a person has looked. */
+const isHeard = async (engine: Engine, line: InboundLine, message: InboundMessage): Promise<boolean> => {
+  try {
+    await hear(engine, line, message);
+    return true;
+  } catch (error) {
+    if (isDatabaseAway(error)) throw error;
+    const { name, code } = error as Error & { code?: string };
+    engine.log.error({ event: EVENTS.inboundFailed, provider: line.provider, error: name, ...(code === undefined ? {} : { code }) });
+    return false;
+  }
+};
+
 type Heard = { kind: 'heard' } | Extract<InboundReading, { kind: 'read_failed' }>;
+const NOT_ALL: Heard = { kind: 'read_failed', reason: 'read_failed', retryAfterMs: null };
 
 const hearAll = async (engine: Engine, transport: ReadingTransport, line: InboundLine, since: number): Promise<Heard> => {
   let page: string | null = null;
+  let isWhole = true;
   for (let pages = 0; pages < MOST_PAGES; pages += 1) {
     const calledAt = engine.monotonic();
     const reading: InboundReading = await transport.readInbound({ to: engine.sender.sms, since, page });
@@ -44,11 +60,11 @@ const hearAll = async (engine: Engine, transport: ReadingTransport, line: Inboun
     engine.metrics.polls.inc({ provider: line.provider, call: 'inbound', outcome: reading.kind });
     if (reading.kind === 'read_failed') return reading;
     // The oldest of a page first; between pages, the ledger itself minds what was said last.
-    for (const message of reading.messages.toReversed()) await hear(engine, line, message);
-    if (reading.next === null) return { kind: 'heard' };
+    for (const message of reading.messages.toReversed()) isWhole = await isHeard(engine, line, message) && isWhole;
+    if (reading.next === null) return isWhole ? { kind: 'heard' } : NOT_ALL;
     page = reading.next;
   }
-  return { kind: 'read_failed', reason: 'read_failed', retryAfterMs: null };
+  return NOT_ALL;
 };
 
 /**

@@ -20,7 +20,7 @@ import type { Started } from './hands.ts';
 import { sealRaw } from './observe.ts';
 import { renderFor } from './payload.ts';
 import { releaseWaiting } from './sweep.ts';
-import { untilDatabaseIsBack } from './until-database-is-back.ts';
+import { recordUnlessTaken } from './unless-taken.ts';
 import type { BoundVersions } from './versions.ts';
 
 export interface PerformSettings {
@@ -153,11 +153,13 @@ export const performStarted = async (engine: Engine, key: AttemptKey, started: S
   const result = await inTurn(() => submit(engine, key, started, settings));
   measure(engine, { result, calledAt, started }, settings.transport);
   faultPoint('answer-received');
-  const recorded = await untilDatabaseIsBack(engine, () => decideAndAppend(engine, eventId, {
+  const raw = 'raw' in result ? result.raw : undefined;
+  const instead: SubmitResult = { kind: 'unknown', reason: 'answer_not_understood', ...(raw ? { raw } : {}) };
+  const recorded = await recordUnlessTaken(engine, key, { heard: result, instead }, (heard) => decideAndAppend(engine, eventId, {
     provenance: { actor: settings.actor, requestId: `submit-${key}-${started.submission}` },
     known: started.known,
-    command: () => ({ kind: 'record_submission', attempt: key, submission: started.submission, result }),
-    enrich: sealRaw(engine, eventId, 'raw' in result ? result.raw : undefined),
+    command: () => ({ kind: 'record_submission', attempt: key, submission: started.submission, result: heard }),
+    enrich: sealRaw(engine, eventId, raw),
   }));
   // What waited goes on at once; where this process dies first, the next sweep sets it free.
   if (recorded.kind === 'appended' && recorded.decision.requests.some((one) => one.kind === 'provider' && one.write?.state === 'closed')) await releaseWaiting(engine, settings.actor);

@@ -13,7 +13,7 @@ import { atOnce } from './gate.ts';
 import type { InTurn } from './gate.ts';
 import { sealRaw } from './observe.ts';
 import { addressOf } from './payload.ts';
-import { untilDatabaseIsBack } from './until-database-is-back.ts';
+import { recordUnlessTaken } from './unless-taken.ts';
 
 export interface PollSettings {
   /** By provider name. */
@@ -32,17 +32,18 @@ const failure = { kind: 'read_failed', reason: 'read_failed', retryAfterMs: null
 
 /** Asks the provider: by its own id where we have one, by our reference where the submission's fate is unknown. */
 const ask = async (engine: Engine, loaded: Loaded, attempt: AttemptState, transport: Transport): Promise<Reading | null> => {
+  const asked = { at: engine.now(), reads: attempt.polls };
   const to = (): string => addressOf(engine.ring, loaded, attempt.channel) ?? '';
   const log = (error: unknown) => engine.log.error({ event: EVENTS.pollFailed, attempt: attempt.key, error: (error as Error).name });
   if (attempt.state === 'submitted' && attempt.providerMessageId !== null && transport.readStatus) {
     const reading = await transport.readStatus({ attemptKey: attempt.key, providerMessageId: attempt.providerMessageId, to: transport.statusByRecipient ? to() : '' }).catch((error: unknown) => { log(error); return failure; });
-    return { command: { kind: 'record_status', attempt: attempt.key, reading }, raw: 'raw' in reading ? reading.raw : undefined };
+    return { command: { kind: 'record_status', attempt: attempt.key, reading, askedAt: asked.at }, raw: 'raw' in reading ? reading.raw : undefined };
   }
   if (attempt.state === 'submitted_unknown' && transport.lookUp) {
     const result = await transport.lookUp({
       attemptKey: attempt.key, reference: referenceOf(attempt.key), to: to(), from: engine.sender[attempt.channel], submissionStartedAt: submissionStart(attempt) ?? attempt.plannedAt,
     }).catch((error: unknown) => { log(error); return failure; });
-    return { command: { kind: 'record_look_up', attempt: attempt.key, result }, raw: 'raw' in result ? result.raw : undefined };
+    return { command: { kind: 'record_look_up', attempt: attempt.key, result, asked }, raw: 'raw' in result ? result.raw : undefined };
   }
   return null;
 };
@@ -85,10 +86,12 @@ export const pollAttempt = async (engine: Engine, key: AttemptKey, settings: Pol
   });
   if (!reading) return;
   measure(engine, reading.command, { provider: attempt.provider, calledAt, lagMs });
-  await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {
+  const { command } = reading;
+  const instead: Command = command.kind === 'record_look_up' ? { ...command, result: { kind: 'read_failed', reason: 'answer_not_understood', retryAfterMs: null } } : command;
+  await recordUnlessTaken(engine, key, { heard: command, instead }, (heard) => decideAndAppend(engine, parts.eventId, {
     provenance: { actor: settings.actor, requestId: `poll-${key}-${attempt.polls + attempt.failedReads + 1}` },
     known: loaded,
-    command: () => reading.command,
+    command: () => heard,
     enrich: sealRaw(engine, parts.eventId, reading.raw),
   }));
 };

@@ -4,7 +4,7 @@ import type { AttemptState, NotificationState } from './state.ts';
 // dozens of classes, made anew all the time, and took the slowest way. So they are copied here and nowhere else, each by one literal in one order.
 
 /** What is there only where it says something: plain JSON has no undefined. */
-type SeldomOfAttempt = 'reportsByMail' | 'shadow';
+type SeldomOfAttempt = 'reportsByMail' | 'foundMeanwhile' | 'shadow';
 type SeldomOfState = 'quietHours' | 'payload' | 'erased';
 
 /** An attempt of the members of that one, of those that are known here alone. */
@@ -20,6 +20,7 @@ export const knownAttempt = (a: AttemptState): AttemptState => {
     absentLookUps: a.absentLookUps, resubmitAt: a.resubmitAt, resubmitUntil: a.resubmitUntil, held: a.held, corrected: a.corrected, settledAt: a.settledAt, reason: a.reason,
   } satisfies Omit<Required<AttemptState>, SeldomOfAttempt>;
   if (a.reportsByMail !== undefined) copy.reportsByMail = a.reportsByMail;
+  if (a.foundMeanwhile !== undefined) copy.foundMeanwhile = a.foundMeanwhile;
   if (a.shadow !== undefined) copy.shadow = a.shadow;
   return copy;
 };
@@ -28,7 +29,7 @@ const ATTEMPT_MEMBERS = Object.keys(knownAttempt({} as AttemptState)).length;
 
 /** It has members that are not known here: services are replaced one by one, and one of a later release may have written them. They are passed on. */
 export const attemptHasMore = (a: AttemptState): boolean =>
-  Object.keys(a).length > ATTEMPT_MEMBERS + (a.reportsByMail === undefined ? 0 : 1) + (a.shadow === undefined ? 0 : 1);
+  Object.keys(a).length > ATTEMPT_MEMBERS + (a.reportsByMail === undefined ? 0 : 1) + (a.foundMeanwhile === undefined ? 0 : 1) + (a.shadow === undefined ? 0 : 1);
 
 /** A copy of an attempt that may be changed until it is handed out. */
 export const copyAttempt = (attempt: AttemptState): AttemptState => (attemptHasMore(attempt) ? { ...attempt } : knownAttempt(attempt));

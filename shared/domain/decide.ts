@@ -1,5 +1,5 @@
-import type { AttemptKey } from './words.ts';
-import type { LookUpResult, StatusReading, SubmitResult } from './provider-answers.ts';
+import type { AttemptKey, Instant } from './words.ts';
+import type { Asked, LookUpResult, StatusReading, SubmitResult } from './provider-answers.ts';
 import type { NotificationState } from './state.ts';
 import type { Decision, DecisionInput, Work } from './work.ts';
 import { openWork } from './work.ts';
@@ -29,8 +29,8 @@ export type Command =
   | { kind: 'refuse_to_submit'; attempt: AttemptKey; reason: SubmitRefusal }
   | { kind: 'record_submission'; attempt: AttemptKey; submission: number; result: SubmitResult }
   /** `source` where it was not asked for but came by itself. */
-  | { kind: 'record_status'; attempt: AttemptKey; reading: StatusReading; source?: 'mailbox' }
-  | { kind: 'record_look_up'; attempt: AttemptKey; result: LookUpResult }
+  | { kind: 'record_status'; attempt: AttemptKey; reading: StatusReading; askedAt?: Instant; source?: 'mailbox' }
+  | { kind: 'record_look_up'; attempt: AttemptKey; result: LookUpResult; asked: Asked }
   /** What the origin system said to the question that is waited for until `askedUntil`. */
   | { kind: 'record_precondition'; answer: PreconditionAnswer; askedUntil: number; fault?: PreconditionFault | undefined }
   | { kind: 'close'; reason: string }
@@ -88,11 +88,11 @@ const decideRules = (command: Command, state: NotificationState, input: Decision
       noteOptOut(work, command.attempt, command.result);
       break;
     case 'record_status':
-      recordStatus(work, command.attempt, command.reading, command.source);
+      recordStatus(work, command.attempt, command.reading, command);
       noteOptOut(work, command.attempt, command.reading);
       break;
     case 'record_look_up':
-      recordLookUp(work, command.attempt, command.result);
+      recordLookUp(work, command.attempt, command.result, command.asked);
       noteOptOut(work, command.attempt, command.result);
       break;
     case 'record_precondition':

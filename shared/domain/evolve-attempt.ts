@@ -41,12 +41,12 @@ export const setFree = (attempt: AttemptState, at: Instant): Patch => ({ requeue
 const KNOWN: Patch = { unknownSubmissions: [], resubmitAt: null, resubmitUntil: null, requeueAt: null, retryAt: null, absentLookUps: 0 };
 const nowKnown = (patch: Patch): Patch => Object.assign(patch, KNOWN);
 
-/** Look-ups in a row that found nothing, counted from when the message would have to be visible. */
-const absences = (attempt: AttemptState, at: Instant, seen: { source: string; outcome: string; counts: boolean }): number => {
+/** Look-ups in a row that found nothing, asked for when the message would have to be visible. */
+const absences = (attempt: AttemptState, askedAt: Instant, seen: { source: string; outcome: string; counts: boolean }): number => {
   if (seen.source !== 'look_up' || !seen.counts) return attempt.absentLookUps;
   const booked = attempt.unknownSubmissions.at(-1)?.bookedAt;
   if (seen.outcome !== 'not_found' || booked === undefined || attempt.visibleAfterMs === null) return 0;
-  return at >= booked + attempt.visibleAfterMs ? attempt.absentLookUps + 1 : 0;
+  return askedAt >= booked + attempt.visibleAfterMs ? attempt.absentLookUps + 1 : 0;
 };
 
 /** The attempt that an entry plans, or that could not be rendered. */
@@ -79,10 +79,14 @@ const higher = (before: Evidenced | undefined, heard: Evidenced | 'not_found' | 
   return before !== undefined && RANK[before] > RANK[now] ? before : now;
 };
 
-const observed = (attempt: AttemptState, at: Instant, seen: Extract<Transition, { kind: 'StatusObserved' }>['details']): Patch => {
+type Seen = Extract<Transition, { kind: 'StatusObserved' }>['details'];
+
+const observed = (attempt: AttemptState, at: Instant, seen: Seen): Patch => {
   const patch: Patch = seen.source === 'submit' || seen.source === 'mailbox' ? {} : read(attempt, at, seen.next_poll_at, false);
-  patch.absentLookUps = absences(attempt, at, seen);
-  if (seen.counts) patch.evidence = { outcome: higher(attempt.evidence?.outcome, seen.outcome), at, source: seen.source };
+  const askedAt = seen.asked_at ?? at;
+  patch.absentLookUps = absences(attempt, askedAt, seen);
+  if (seen.counts) patch.evidence = { outcome: higher(attempt.evidence?.outcome, seen.outcome), at: askedAt, source: seen.source };
+  if (seen.found_meanwhile) patch.foundMeanwhile = true;
   return patch;
 };
 
@@ -134,7 +138,7 @@ export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTran
     case 'AttemptAdopted':
       return nowKnown({
         ...read(attempt, at, t.details.next_poll_at, false), state: 'submitted', providerMessageId: t.details.provider_message_id,
-        submittedAt: submissionStart(attempt), reason: 'adopted', evidence: { outcome: t.details.outcome, at, source: 'look_up' },
+        submittedAt: submissionStart(attempt), reason: 'adopted', evidence: { outcome: t.details.outcome, at: t.details.asked_at ?? at, source: 'look_up' },
       });
     case 'StatusObserved': return observed(attempt, at, t.details);
     case 'StatusReadFailed': return read(attempt, at, t.details.next_poll_at, true);

@@ -86,7 +86,7 @@ export const tellResubmission = (d: DetailsOf<'ResubmissionPlanned'>, { at }: Mo
 
 /** A resubmission that is off. */
 export const tellWithdrawn = (d: DetailsOf<'ResubmissionWithdrawn'>, { at }: Moment): string =>
-  `${attemptName(d.attempt)} was not submitted again at ${instant(at)} (${reasonText(d.reason)}); whether an earlier submission was sent is as unknown as before${d.hold ? ', and it is held' : ''}`;
+  `${attemptName(d.attempt)} was not submitted again at ${instant(at)} (${reasonText(d.reason)}); ${d.reason === 'found_meanwhile' ? 'an earlier submission of it was heard of meanwhile, and is looked for' : 'whether an earlier submission was sent is as unknown as before'}${d.hold ? ', and it is held' : ''}`;
 
 /** A delivery that was taken back. */
 export const tellCorrected = (d: DetailsOf<'DeliveryCorrected'>, { at }: Moment): string =>
@@ -149,6 +149,7 @@ export const tellCancelled = (d: DetailsOf<'AttemptCancelled'>, { at }: Moment):
 export const tellObserved = (d: DetailsOf<'StatusObserved'>, { at }: Moment): string | null => {
   if (d.outcome === 'several') return `a look-up at ${instant(at)} found several messages that could be ${attemptName(d.attempt)}, so none was adopted and it stays unknown`;
   if (d.counts || d.outcome === 'not_found' || d.outcome === 'unknown') return null;
+  if (d.found_meanwhile) return `at ${instant(at)} the provider told of an earlier submission of ${attemptName(d.attempt)}, as *${d.outcome}* (${d.source}), while it was being submitted again`;
   return `at ${instant(at)} the provider still said *${d.outcome}* about ${attemptName(d.attempt)} (${d.source}); it came too late to count, is kept, and changed nothing`;
 };
 

@@ -1,4 +1,4 @@
-import type { Outcome } from './words.ts';
+import type { Instant, Outcome } from './words.ts';
 import type { ReasonCode } from './reasons.ts';
 
 /** The provider's own words, for the sealed evidence only: never logged, never in the ledger. */
@@ -37,6 +37,9 @@ export type LookUpResult =
   | { kind: 'none' }
   | { kind: 'several'; matches: number }
   | { kind: 'read_failed'; reason: ReasonCode; retryAfterMs: number | null; raw?: RawAnswer };
+
+/** When a look-up was asked for, and how many reads had brought something by then: an answer that is recorded twice, or beside another's, is no second look. */
+export interface Asked { at: Instant; reads: number }
 
 export type ProviderName = 'twilio' | 'sinch' | 'smtp' | 'resend';
 

@@ -55,6 +55,7 @@ export const REASONS = {
   step_skipped: 'tocsin',
   grace_ended: 'tocsin',
   adopted: 'tocsin',
+  found_meanwhile: 'tocsin',
   replay: 'tocsin',
   absent: 'tocsin',
   basis_lapsed: 'tocsin',

@@ -22,6 +22,10 @@ export const unknownRule = (step: PolicyStep, attempt: AttemptState): OnUnknown 
   return 'hold';
 };
 
+/** What an entry says beside where it was heard that one of an attempt is at the provider, while it is being submitted again. */
+export const toldMeanwhile = (attempt: AttemptState, isThere: boolean): { found_meanwhile?: true } =>
+  (isThere && attempt.state === 'submitting' && mayBeSent(attempt) ? { found_meanwhile: true } : {});
+
 /** Until when a replay may start, so that its call ends while the provider still drops duplicates; null where there is no such window. */
 export const replayUntil = (work: Work, attempt: AttemptState): Instant | null => {
   if (attempt.replayWithinMs === null || attempt.firstSubmissionAt === null) return null;
@@ -87,7 +91,7 @@ const resubmit = (work: Work, attempt: AttemptState): void => {
     return until !== null && now < until ? goAhead(work, attempt, { reason: 'replay', until }) : withdraw(work, attempt, 'basis_lapsed', true);
   }
   const rule = unknownRule(work.stepFor(attempt), attempt);
-  if (rule !== 'resubmit_if_absent' || attempt.absentLookUps < ENOUGH_LOOK_UPS || attempt.submissions >= transportRetry.maxSubmissions || now >= work.state.expiresAt) return;
+  if (rule !== 'resubmit_if_absent' || attempt.foundMeanwhile || attempt.absentLookUps < ENOUGH_LOOK_UPS || attempt.submissions >= transportRetry.maxSubmissions || now >= work.state.expiresAt) return;
   // What was absent a while ago may be visible by now: the finding lapses as any observation does.
   goAhead(work, attempt, { reason: 'absent', until: Math.min(now + Math.max(1, maxObservationAgeMs), work.state.expiresAt) });
 };

@@ -82,6 +82,8 @@ export interface AttemptState {
   resubmitUntil: Instant | null;
   /** Nothing more is submitted by policy: a resubmission was taken back for good. */
   held: boolean;
+  /** An earlier submission of it was heard of while another one was under way: nothing tells an absence any more. */
+  foundMeanwhile?: true;
   /** Its delivery was taken back by a later bounce. */
   corrected: boolean;
   /** Runs in shadow: never submitted, and nothing follows from how it ends. */

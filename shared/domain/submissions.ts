@@ -8,7 +8,7 @@ import { retryInstant } from './clocks.ts';
 import type { DeadLetterReason } from './plan-attempt.ts';
 import { deadLetter, requeueGeneration } from './plan-attempt.ts';
 import { firstPoll } from './polling.ts';
-import { replayInstant, unknownRule, withdraw } from './resubmission.ts';
+import { replayInstant, toldMeanwhile, unknownRule, withdraw } from './resubmission.ts';
 import type { ReasonCode } from './reasons.ts';
 import { afterProbe, isAccountRefusal, isProbe } from './provider-state.ts';
 import { beginsIncident, openProvider, passProvider } from './provider-trouble.ts';
@@ -92,6 +92,8 @@ const notProcessed = (work: Work, attempt: AttemptState, reason: ReasonCode, ret
   const { key, submissions } = attempt;
   const maybeSent = isElsewhereUnknown(attempt, submissions);
   if (isOver(work, attempt, maybeSent)) return;
+  // One of it is at the provider, which drops no duplicate: it is looked for, and not sent again.
+  if (attempt.foundMeanwhile && maybeSent && attempt.replayWithinMs === null) return withdraw(work, attempt, 'found_meanwhile', false);
   // Refusals of the account use up nothing: the message had no part in them, and the provider's own probes bound them.
   if (!isAccountRefusal(reason) && submissions - attempt.accountRefusals >= step.transportRetry.maxSubmissions) return deadLetter(work, attempt, 'retries_exhausted', maybeSent);
   const wished = reason === 'start_too_late' ? now + 1 : retryInstant(step, submissions, now, { retryAfterMs, random });
@@ -118,7 +120,7 @@ const accountRefused = (work: Work, attempt: AttemptState, reason: 'provider_aut
 const late = (work: Work, attempt: AttemptState, result: SubmitResult): void => {
   const outcome = result.kind === 'accepted' ? 'accepted' : result.kind === 'rejected' ? result.outcome : 'unknown';
   const reason = 'reason' in result ? result.reason : null;
-  work.emit({ kind: 'StatusObserved', details: { attempt: attempt.key, source: 'submit', outcome, reason, counts: false, next_poll_at: attempt.nextPollAt } });
+  work.emit({ kind: 'StatusObserved', details: { attempt: attempt.key, source: 'submit', outcome, reason, counts: false, next_poll_at: attempt.nextPollAt, ...toldMeanwhile(attempt, result.kind === 'accepted') } });
 };
 
 /**

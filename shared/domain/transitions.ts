@@ -86,9 +86,11 @@ export type Transition =
   }>
   /** `hold` where nothing is submitted again by policy. */
   | About<'ResubmissionWithdrawn', { reason: ReasonCode; hold: boolean; next_poll_at: Instant | null }>
-  | About<'AttemptAdopted', { provider_message_id: string; outcome: Outcome; next_poll_at: Instant | null }>
+  /** `asked_at` where it matters: what an answer tells was so when it was asked for, and it may be recorded long after. */
+  | About<'AttemptAdopted', { provider_message_id: string; outcome: Outcome; next_poll_at: Instant | null; asked_at?: Instant }>
   | About<'StatusObserved', {
     source: 'submit' | 'poll' | 'look_up' | 'mailbox'; outcome: Outcome | 'not_found' | 'several'; reason: ReasonCode | null; counts: boolean; next_poll_at: Instant | null;
+    asked_at?: Instant; /** Tells of an earlier submission while another one is under way. */ found_meanwhile?: true;
   }>
   | About<'StatusReadFailed', { source: 'poll' | 'look_up'; reason: ReasonCode; next_poll_at: Instant | null }>
   | About<'LookRequested', { until: Instant }>

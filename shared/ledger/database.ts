@@ -77,7 +77,7 @@ const AWAY_CODES = new Set([
 ]);
 const AWAY_TEXT = /connection terminated|timeout exceeded when trying to connect|timeout expired|query read timeout|server closed the connection|is not queryable|can't reach database|the database system is/i;
 
-interface ErrorShape { code?: unknown; message?: unknown; cause?: unknown; errors?: unknown; meta?: { driverAdapterError?: unknown } }
+interface ErrorShape { code?: unknown; constraint?: unknown; message?: unknown; cause?: unknown; errors?: unknown; meta?: { driverAdapterError?: unknown } }
 
 // By shape and not by class: an error may come from another realm, and drivers wrap each other's.
 const errorChain = function* (error: unknown): Generator<ErrorShape> {
@@ -93,3 +93,9 @@ const errorChain = function* (error: unknown): Generator<ErrorShape> {
 export const isDatabaseAway = (error: unknown): boolean => [...errorChain(error)].some((each) =>
   AWAY_CODES.has(String(each.code ?? '')) || AWAY_TEXT.test(String(each.message ?? ''))
   || (Array.isArray(each.errors) && each.errors.some(isDatabaseAway)));
+
+const UNIQUE_VIOLATION = '23505';
+
+/** Whether an append failed because another attempt has the provider's id that it would have taken: one message is never two attempts'. */
+export const isMessageTaken = (error: unknown): boolean =>
+  [...errorChain(error)].some(({ code, constraint }) => code === UNIQUE_VIOLATION && constraint === 'attempt_provider_message');

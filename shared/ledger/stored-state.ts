@@ -37,7 +37,7 @@ const packKnown = (a: AttemptState): StoredState['attempts'][number] => ({
   nextPollAt: none(a.nextPollAt), evidence: none(a.evidence), lookUntil: none(a.lookUntil), absentLookUps: no(a.absentLookUps), resubmitAt: none(a.resubmitAt),
   resubmitUntil: none(a.resubmitUntil), held: no(a.held), corrected: no(a.corrected), settledAt: none(a.settledAt), reason: none(a.reason),
   unknownSubmissions: (a.unknownSubmissions.length === 0 ? undefined : a.unknownSubmissions) as AttemptState['unknownSubmissions'],
-  reportsByMail: a.reportsByMail, shadow: a.shadow,
+  reportsByMail: a.reportsByMail, foundMeanwhile: a.foundMeanwhile, shadow: a.shadow,
 } satisfies Record<keyof Required<AttemptState>, unknown>);
 
 const packAttempt = (a: AttemptState): StoredState['attempts'][number] => (attemptHasMore(a) ? { ...a, ...packKnown(a) } : packKnown(a));

@@ -10,6 +10,7 @@ export const EVENTS = {
   sweepFailed: 'sweep.failed',
   decisionFailed: 'decision.failed',
   pollFailed: 'poll.failed',
+  messageTaken: 'provider.message_taken',
   reportRead: 'report.read',
   originFailed: 'origin.failed',
   inboundFailed: 'inbound.failed',

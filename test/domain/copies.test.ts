@@ -16,14 +16,14 @@ test('a copy has all that its original has, and nothing beside', () => {
   };
   expect(copyState(whole)).toStrictEqual(whole);
   expect(copyState(state)).toStrictEqual(state);
-  const attempt = { ...first(state), shadow: true, reportsByMail: true } as const;
+  const attempt = { ...first(state), shadow: true, reportsByMail: true, foundMeanwhile: true } as const;
   expect(copyAttempt(attempt)).toStrictEqual(attempt);
   expect(copyAttempt(first(state))).toStrictEqual(first(state));
 });
 
 test('and each of it as it was, whatever it is', () => {
   const state = accepted();
-  const attempt = marked<AttemptState>({ ...first(state), shadow: true, reportsByMail: true });
+  const attempt = marked<AttemptState>({ ...first(state), shadow: true, reportsByMail: true, foundMeanwhile: true });
   expect(copyAttempt(attempt)).toStrictEqual(attempt);
   const whole = marked({ ...state, erased: {}, quietHours: {}, payload: {} }) as unknown as NotificationState;
   expect(copyState(whole)).toStrictEqual(whole);

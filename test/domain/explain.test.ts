@@ -99,9 +99,10 @@ describe('explain', () => {
   });
 
   it('says of an unknown submission what the policy does about it, and of an adopted one that nothing was sent again', () => {
+    const asked = { at: START, reads: 0 };
     const unknown: Command = { kind: 'record_submission', attempt: SMS, submission: 1, result: { kind: 'unknown', reason: 'lost_response' } };
-    const found: Command = { kind: 'record_look_up', attempt: SMS, result: { kind: 'found', providerMessageId: 'SM1', outcome: 'accepted', reason: null } };
-    const several: Command = { kind: 'record_look_up', attempt: SMS, result: { kind: 'several', matches: 2 } };
+    const found: Command = { kind: 'record_look_up', attempt: SMS, result: { kind: 'found', providerMessageId: 'SM1', outcome: 'accepted', reason: null }, asked };
+    const several: Command = { kind: 'record_look_up', attempt: SMS, result: { kind: 'several', matches: 2 }, asked };
     const texts = explained([[1_000, start(SMS)], [2_000, unknown], [6_000, several], [7_000, found]]);
     expect(texts.slice(2, 5)).toEqual([
       'Whether submission 1 of SMS was sent is unknown since 2026-11-29T10:00:02Z (lost_response; Tocsin found so itself). Policy game-support-urgent/1 says on_unknown: hold, so it is never sent again on a guess; '

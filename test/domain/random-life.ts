@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Channel } from '../../shared/domain/words.ts';
 import type { EscalateWhen, OnUnknown, PayloadTerms } from '../../shared/domain/policy.ts';
 import { nextDecideAt } from '../../shared/domain/lifecycle.ts';
-import type { LookUpResult, StatusReading, SubmitResult } from '../../shared/domain/provider-answers.ts';
+import type { Asked, LookUpResult, StatusReading, SubmitResult } from '../../shared/domain/provider-answers.ts';
 import { isReconciling } from '../../shared/domain/state.ts';
 import type { Carrier } from '../../shared/domain/work.ts';
 import { CARRIERS, RECONCILING, examplePolicy } from './policies.ts';
@@ -62,7 +62,7 @@ const generator = (seed: number) => {
 };
 
 interface Call { attempt: string; submission: number }
-interface Scene { world: World; calls: Call[]; /** Entries whose starts were seen. */ seen: number }
+interface Scene { world: World; calls: Call[]; /** Entries whose starts were seen. */ seen: number; /** The look-up that was asked for last: its answer may come twice, or after another's. */ asked: Map<string, Asked> }
 const choose = <T>(list: readonly T[], number: number): T | undefined => list[number % Math.max(1, list.length)];
 
 /** What the ledger lets start is on its way to the provider, whoever started it. */
@@ -91,20 +91,27 @@ const answer = ({ world, calls }: Scene, { pick, draw, repeat }: Act): void => {
   world.decide({ kind: 'record_submission', ...call, result: choose(SUBMIT, draw) as SubmitResult });
 };
 
-const read = (world: World, key: string, draw: number): void => {
-  const known = world.state.attempts.find((attempt) => attempt.key === key)?.providerMessageId !== null;
+const read = ({ world, asked }: Scene, key: string, draw: number): void => {
+  const attempt = world.state.attempts.find((one) => one.key === key);
+  const known = attempt?.providerMessageId !== null;
   if (known && draw % 7 > 0) world.decide({ kind: 'record_status', attempt: key, reading: choose(READ, draw) as StatusReading });
-  else world.decide({ kind: 'record_look_up', attempt: key, result: choose(LOOK, draw) as LookUpResult });
+  else {
+    const before = draw % 5 === 0 ? asked.get(key) : undefined;
+    const now = before ?? { at: world.now, reads: attempt?.polls ?? 0 };
+    asked.set(key, now);
+    world.decide({ kind: 'record_look_up', attempt: key, result: choose(LOOK, draw) as LookUpResult, asked: now });
+  }
 };
 
 /** Goes to the next instant at which a poll or a decision is due, and does it. */
-const wake = ({ world }: Scene, { draw }: Act): void => {
+const wake = (scene: Scene, { draw }: Act): void => {
+  const { world } = scene;
   const decision = nextDecideAt(world.state);
   const poll = world.state.attempts.filter((attempt) => attempt.nextPollAt !== null).sort((one, other) => Number(one.nextPollAt) - Number(other.nextPollAt))[0];
   const pollAt = poll?.nextPollAt ?? null;
   if (poll && pollAt !== null && (decision === null || pollAt <= decision)) {
     world.jumpTo(Math.max(world.now, pollAt) - START);
-    return read(world, poll.key, draw);
+    return read(scene, poll.key, draw);
   }
   if (decision !== null) world.jumpTo(Math.max(world.now, decision) - START);
   world.tick();
@@ -148,9 +155,9 @@ const play = (scene: Scene, next: Act): void => {
     case 'answer': return answer(scene, next);
     case 'poll': {
       const live = choose(world.state.attempts.filter(isReconciling), next.pick);
-      return live && read(world, live.key, next.draw);
+      return live && read(scene, live.key, next.draw);
     }
-    case 'stray': return attempt && attempt.submissions > 0 ? read(world, attempt.key, next.draw) : undefined;
+    case 'stray': return attempt && attempt.submissions > 0 ? read(scene, attempt.key, next.draw) : undefined;
     case 'wait': return world.jumpTo(world.now - START + (next.draw % 4_000));
     case 'leap': return world.jumpTo(world.now - START + (next.draw % 200_000));
     case 'tick': return void world.tick();
@@ -195,7 +202,7 @@ export const live = (life: Life): World => {
     policy: examplePolicy({ policy: { strategy, payload: life.payload, ...quietOf(life) }, sms: { ...step, ...asking(life, 'sms'), ...shadowOf(life, 'sms') }, email: { ...step, ...asking(life, 'email'), ...shadowOf(life, 'email') }, order }), random: generator(seed), carriers: carriersOf(life),
     render: (channel) => (channel === renderFails ? { ok: false, reason: 'render_error' } : { ok: true, hash: 'b1946ac9' }), takes: (channel) => life.hands === 'both' || life.hands === channel,
   });
-  const scene: Scene = { world, calls: [], seen: 0 };
+  const scene: Scene = { world, calls: [], seen: 0, asked: new Map() };
   world.accept({
     ...(life.precondition === null ? {} : { onPreconditionError: life.precondition }), expiresAt: START + life.expiresInMs, barred: barred ? { [barred]: 'no_consent' } : {},
     payloadParts: ['secrets', 'variables', 'addresses'], timeZone: life.quiet?.zoneKnown === false ? null : 'UTC',

@@ -1,4 +1,3 @@
-import type { NotificationState } from '../../shared/domain/state.ts';
 import { findAttempt } from '../../shared/domain/state.ts';
 import type { Transition } from '../../shared/domain/transitions.ts';
 import { must } from './broken-invariant.ts';
@@ -8,10 +7,10 @@ import { RECONCILING } from './policies.ts';
 type Details<Kind extends Transition['kind']> = Extract<Transition, { kind: Kind }>['details'];
 
 /** What the entries alone say about an attempt whose submissions may have been processed; kept apart from the state under test. */
-export interface Fate { firstAt: number; unknown: Set<number>; bookedAt: number; looksThatFoundNone: number; until: number }
+export interface Fate { firstAt: number; unknown: Set<number>; bookedAt: number; looksThatFoundNone: number; until: number; reads: number; foundMeanwhile: boolean }
 
 const fateOf = (fates: Map<string, Fate>, key: string, at: number): Fate => {
-  const fate = fates.get(key) ?? { firstAt: at, unknown: new Set(), bookedAt: at, looksThatFoundNone: 0, until: Number.POSITIVE_INFINITY };
+  const fate = fates.get(key) ?? { firstAt: at, unknown: new Set(), bookedAt: at, looksThatFoundNone: 0, until: Number.POSITIVE_INFINITY, reads: 0, foundMeanwhile: false };
   fates.set(key, fate);
   return fate;
 };
@@ -47,11 +46,23 @@ const denied = (fate: Fate, { command, stamped }: Entry): void => {
   must([...fate.unknown].every((submission) => submission === answered), 'what may have been sent is never cancelled and never called failed', stamped.transition);
 };
 
-const looked = (fate: Fate, details: Details<'StatusObserved'>, at: number, state: NotificationState): void => {
-  if (details.source !== 'look_up' || !details.counts) return;
+const looked = (fate: Fate, details: Details<'StatusObserved'>, { command, from: state }: Entry): void => {
+  const before = fate.reads;
+  if (details.source === 'poll' || details.source === 'look_up') fate.reads += 1;
+  if (command.kind !== 'record_look_up') return;
+  const { at, reads } = command.asked;
+  const isFresh = reads === before;
+  // One answer that is recorded twice, or two to the same moment, prove no more than one.
+  if (!details.counts || (details.outcome === 'not_found' && !isFresh)) return;
   const lag = findAttempt(state, details.attempt)?.provider === 'sinch' ? RECONCILING.sms.capabilities.visibleAfterMs ?? 0 : Number.POSITIVE_INFINITY;
   fate.looksThatFoundNone = details.outcome === 'not_found' && at >= fate.bookedAt + lag ? fate.looksThatFoundNone + 1 : 0;
 };
+
+/** What was heard of an earlier submission while another one was under way. */
+const heardMeanwhile = (fate: Fate, key: string, { command, from }: Entry): boolean =>
+  findAttempt(from, key)?.state === 'submitting' && fate.unknown.size > 0
+  && ((command.kind === 'record_look_up' && command.result.kind === 'found')
+    || (command.kind === 'record_submission' && command.result.kind === 'accepted' && command.submission !== findAttempt(from, key)?.submissions));
 
 /** Checks one entry about an attempt against what its submissions may have come to. Throws BrokenInvariant. */
 export const checkFate = (fates: Map<string, Fate>, entry: Entry): void => {
@@ -62,6 +73,7 @@ export const checkFate = (fates: Map<string, Fate>, entry: Entry): void => {
   switch (transition.kind) {
     case 'SubmissionStarted':
       if (transition.details.submission === 1) fate.firstAt = at;
+      must(!fate.foundMeanwhile || findAttempt(entry.from, transition.details.attempt)?.provider !== 'sinch', 'what was found is not sent again', transition);
       return must(fate.unknown.size === 0 || at < fate.until, 'a resubmission starts while its basis holds', { at, until: fate.until });
     case 'SubmissionOutcomeUnknown':
       fate.unknown.add(transition.details.submission);
@@ -74,7 +86,9 @@ export const checkFate = (fates: Map<string, Fate>, entry: Entry): void => {
       return undefined;
     case 'SubmissionAccepted':
     case 'AttemptAdopted': return fate.unknown.clear();
-    case 'StatusObserved': return looked(fate, transition.details, at, entry.from);
+    case 'StatusObserved':
+      fate.foundMeanwhile ||= heardMeanwhile(fate, transition.details.attempt, entry);
+      return looked(fate, transition.details, entry);
     case 'ResubmissionWithdrawn':
       fate.looksThatFoundNone = 0;
       return must(fate.unknown.size > 0, 'only what may have been sent is unknown again', transition);

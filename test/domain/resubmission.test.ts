@@ -4,7 +4,7 @@ import { nextDecideAt } from '../../shared/domain/lifecycle.ts';
 import type { OnUnknown, PolicyStep } from '../../shared/domain/policy.ts';
 import type { SubmitResult } from '../../shared/domain/provider-answers.ts';
 import { CARRIERS, RECONCILING, examplePolicy } from './policies.ts';
-import { START, accepted, deferred, found, lost, openWorld, reads, rejected, unavailable } from './world.ts';
+import { START, abandoned, accepted, deferred, found, lost, openWorld, reads, rejected, unavailable } from './world.ts';
 import type { World } from './world.ts';
 
 const EXPIRY = 15 * 60_000;
@@ -159,6 +159,48 @@ describe('resubmit_if_absent', () => {
       world.lookUp('sms', result);
     }
     expect(world.attempt('sms')).toMatchObject({ state: 'submitted_unknown', absentLookUps: 1 });
+  });
+  it('takes one answer that is recorded twice, or two to the same moment, for a single absence', () => {
+    const world = text();
+    world.runTo(10_000);
+    const asked = world.asksNow('sms');
+    for (let times = 0; times < 3; times += 1) world.lookUp('sms', none, asked);
+    expect(world.attempt('sms')).toMatchObject({ state: 'submitted_unknown', absentLookUps: 1, polls: 3 });
+    expect(world.last('StatusObserved')).toMatchObject({ outcome: 'not_found', counts: false, asked_at: asked.at });
+    world.lookUp('sms', none);
+    expect(count(world, 'ResubmissionPlanned')).toBe(1);
+  });
+  it('measures an absence by when it was asked for: an answer that waited for the database proves nothing of the time in between', () => {
+    const world = text();
+    const asked = world.asksNow('sms');
+    world.runTo(20_000);
+    world.lookUp('sms', none, asked);
+    expect(world.attempt('sms')).toMatchObject({ absentLookUps: 0, evidence: { at: START } });
+  });
+  it.each<[string, (world: World) => void]>([
+    ['a look-up', (world) => world.lookUp('sms', found('pending', 'SM0001'))],
+    ['a look-up that does not understand its status', (world) => world.lookUp('sms', found('unknown', 'SM0001'))],
+    ['the late answer of the first call', (world) => world.answer('sms', accepted('SM0001'), 1)],
+  ])('sends nothing a third time where %s tells of the first message while the second is under way, which is then refused', (_, tells) => {
+    for (const answer of [deferred(), abandoned]) {
+      const world = text({ decideWithinMs: 300_000 });
+      for (const at of [10_000, 20_000]) {
+        world.runTo(at);
+        world.lookUp('sms', none);
+      }
+      world.start('sms');
+      tells(world);
+      expect(world.attempt('sms').state).toBe('submitting');
+      world.answer('sms', answer);
+      expect(world.last('ResubmissionWithdrawn')).toMatchObject({ reason: 'found_meanwhile', hold: false });
+      for (const at of [40_000, 60_000, 80_000]) {
+        world.runTo(at);
+        world.lookUp('sms', none);
+      }
+      expect(count(world, 'SubmissionStarted')).toBe(2);
+      world.lookUp('sms', found('delivered', 'SM0001'));
+      expect(world.attempt('sms')).toMatchObject({ state: 'delivered', providerMessageId: 'SM0001' });
+    }
   });
   it('is off when a look-up that was under way finds the message', () => {
     const world = text();

@@ -10,7 +10,7 @@ import { nextDecideAt } from '../../shared/domain/lifecycle.ts';
 import type { Policy } from '../../shared/domain/policy.ts';
 import type { ProviderState, ProviderStates } from '../../shared/domain/provider-state.ts';
 import { NEVER_OPENED } from '../../shared/domain/provider-state.ts';
-import type { LookUpResult, ProviderName, StatusReading, SubmitResult } from '../../shared/domain/provider-answers.ts';
+import type { Asked, LookUpResult, ProviderName, StatusReading, SubmitResult } from '../../shared/domain/provider-answers.ts';
 import type { AttemptState, NotificationState } from '../../shared/domain/state.ts';
 import { emptyState } from '../../shared/domain/state.ts';
 import { publicStatus } from '../../shared/domain/status.ts';
@@ -42,7 +42,9 @@ export interface World {
   start: (channel: Channel) => Decision;
   answer: (channel: Channel, result: SubmitResult, submission?: number) => Decision;
   poll: (channel: Channel, reading: StatusReading) => Decision;
-  lookUp: (channel: Channel, result: LookUpResult) => Decision;
+  lookUp: (channel: Channel, result: LookUpResult, asked?: Asked) => Decision;
+  /** A look-up that is asked for at this moment. */
+  asksNow: (channel: Channel) => Asked;
   close: () => Decision;
   pause: () => Decision;
   resume: () => Decision;
@@ -104,6 +106,7 @@ export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, ren
     if (!found) throw new Error(`no attempt on ${channel}`);
     return found;
   };
+  const asksNow = (channel: Channel): Asked => ({ at: now, reads: attempt(channel).polls });
   const nameOf = (channel: Channel): ProviderName => carriers[channel].name;
   return {
     get state() { return state; },
@@ -123,7 +126,8 @@ export const openWorld = ({ policy, random = () => 0.5, carriers = CARRIERS, ren
     start: (channel) => run({ kind: 'start_submission', attempt: attempt(channel).key }),
     answer: (channel, result, submission = attempt(channel).submissions) => run({ kind: 'record_submission', attempt: attempt(channel).key, submission, result }),
     poll: (channel, reading) => run({ kind: 'record_status', attempt: attempt(channel).key, reading }),
-    lookUp: (channel, result) => run({ kind: 'record_look_up', attempt: attempt(channel).key, result }),
+    lookUp: (channel, result, asked = asksNow(channel)) => run({ kind: 'record_look_up', attempt: attempt(channel).key, result, asked }),
+    asksNow,
     close: () => run({ kind: 'close', reason: 'taken' }),
     pause: () => run({ kind: 'pause', reason: 'maintenance' }),
     resume: () => run({ kind: 'resume', reason: 'done' }),

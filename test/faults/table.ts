@@ -60,7 +60,7 @@ export const FAULTS: readonly Row[] = [
   row(14, 'The fallback is not held up by *sent*', 'status', one('what is accepted is waited for', `${DOMAIN}/escalation.ts`,
     '.escalateWhen.includes(evidenceClass(attempt)) && nextToStart', ".escalateWhen.includes(evidenceClass(attempt)) && evidenceClass(attempt) !== 'accepted' && nextToStart")),
   row(15, 'A 2xx with an error inside: the error', 'answers', one('what is inside a 2xx is not looked at', `${TWILIO}/submit.ts`,
-    'if (innerError !== null) return resultOfError(', 'if (innerError === -1) return resultOfError(')),
+    'const inside = innerError === null ? null :', 'const inside = innerError !== -1 ? null :')),
   row(15, 'A 2xx with an error inside: the error', 'answers', one('an error body with an id counts as taken', 'shared/transports/resend/submit.ts',
     'if (name !== null) return resultOfError(', "if (name === '') return resultOfError(")),
   row(16, 'An id prefix or another message\'s event never matches', 'answers', one('a reference matches inside of a longer one', `${TWILIO}/look-up.ts`,

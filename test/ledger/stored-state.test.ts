@@ -50,7 +50,7 @@ test('every member of a state and of its attempts is stored and read as it was',
   const state = (await engine.load(await accepted()))?.state as NotificationState;
   const whole = {
     ...marked({ ...state, erased: {}, quietHours: {}, payload: {} }), steps: [{ ...state.steps[0], reason: 'no_address' }],
-    attempts: [{ ...marked({ ...state.attempts[0], shadow: true, reportsByMail: true }), unknownSubmissions: [{ bookedAt: 1 }] }],
+    attempts: [{ ...marked({ ...state.attempts[0], shadow: true, reportsByMail: true, foundMeanwhile: true }), unknownSubmissions: [{ bookedAt: 1 }] }],
   } as unknown as NotificationState;
   expect(unpackState(JSON.parse(JSON.stringify(packState(whole))) as StoredState)).toStrictEqual(whole);
 });

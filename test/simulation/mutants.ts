@@ -64,7 +64,7 @@ export const MUTANTS: readonly Mutant[] = [
       { file: `${DOMAIN}/escalation.ts`, find: '=== \'escalate\' && failedFirsthand(attempt)', put: '=== \'escalate\' && (failedFirsthand(attempt) || attempt.failedReads > 0)' },
     ],
   },
-  one(6, 'claim-before-the-answer', `${DOMAIN}/decide.ts`, ['recordStatus(work, command.attempt, command.reading, command.source);', 'advance(work); recordStatus(work, command.attempt, command.reading, command.source);']),
+  one(6, 'claim-before-the-answer', `${DOMAIN}/decide.ts`, ['recordStatus(work, command.attempt, command.reading, command);', 'advance(work); recordStatus(work, command.attempt, command.reading, command);']),
   one(7, 'late-observation-downgrades', `${DOMAIN}/observations.ts`, ['const recordOnly = !isReconciling(attempt);', 'const recordOnly = false;']),
   one(8, 'late-delivery-retracts-fallback', `${DOMAIN}/observations.ts`, [
     "case 'delivered': return work.emit({ kind: 'AttemptDelivered', details: { attempt: key, source, reason } });",

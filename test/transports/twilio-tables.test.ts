@@ -70,7 +70,8 @@ describe('Twilio errors', () => {
   ];
   test.each(rows)('%d in a 400 and inside a 200', (code, errorClass, reason) => {
     expect(meaningOfRefusal(400, code)).toEqual({ class: errorClass, reason });
-    expect(meaningOfInnerError(code)).toEqual({ class: errorClass, reason });
+    expect(meaningOfInnerError(null, code)).toEqual({ class: errorClass, reason });
+    expect(meaningOfInnerError(400, code)).toEqual({ class: errorClass, reason });
   });
 
   it('has no row without a test and no reason outside the list', () => {

@@ -21,6 +21,12 @@ export const idOf = (value: unknown): string | null => {
   return id !== null && PROVIDER_ID.test(id) ? id : null;
 };
 
+/** Whether there is an id at all, also one that cannot be kept: then there is a message, whatever else is said. */
+export const hasId = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
+
+/** An HTTP status inside a body; null where there is none. */
+export const statusOf = (value: unknown): number | null => (typeof value === 'number' && Number.isInteger(value) ? value : null);
+
 /** The id of a message that came to us. One that cannot be kept is told apart by its digest: a word to stop must be heard under whatever id it comes. */
 export const inboundIdOf = (value: unknown): string | null => {
   const text = textOf(value);

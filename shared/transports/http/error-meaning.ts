@@ -14,7 +14,8 @@ export interface ErrorMeaning { class: ErrorClass; reason: ReasonCode }
 /** An error of the provider whose code says no more. */
 export const REFUSED: ErrorMeaning = { class: 'rejected', reason: 'refused_by_provider' };
 const AMBIGUOUS: ErrorMeaning = { class: 'unknown', reason: 'provider_error' };
-const NOT_UNDERSTOOD: ErrorMeaning = { class: 'unknown', reason: 'answer_not_understood' };
+/** An answer that says nothing of which anything could be made. */
+export const NOT_UNDERSTOOD: ErrorMeaning = { class: 'unknown', reason: 'answer_not_understood' };
 
 /** HTTP statuses of a refused request, the same at every provider. */
 const HTTP_ERRORS: Readonly<Record<number, ErrorMeaning>> = {
@@ -34,6 +35,18 @@ export const meaningOfHttpRefusal = (httpStatus: number, precise: ErrorMeaning |
   if (httpStatus >= 500) return AMBIGUOUS;
   if (httpStatus < 400) return NOT_UNDERSTOOD;
   return precise ?? HTTP_ERRORS[httpStatus] ?? REFUSED;
+};
+
+/**
+ * The meaning of an error inside a 2xx answer: the error, though the status line says otherwise. Only one that says it is a 5xx leaves open what was done. Null
+ * where the answer names a message as well, and the error is not known to deny it: whoever takes it for a refusal then may send it twice.
+ *
+ * @param innerStatus the HTTP status that the error says it is; null where it says none
+ */
+export const meaningOfErrorInside = (innerStatus: number | null, precise: ErrorMeaning | null, namesMessage: boolean): ErrorMeaning | null => {
+  if (innerStatus !== null && innerStatus >= 500) return AMBIGUOUS;
+  if (namesMessage && (precise === null || precise.class === 'deferred')) return null;
+  return precise ?? (innerStatus !== null && innerStatus >= 400 ? meaningOfHttpRefusal(innerStatus, null) : REFUSED);
 };
 
 /** The result of a submission whose answer was an error. */

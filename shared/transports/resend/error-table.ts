@@ -1,7 +1,7 @@
 import type { Json } from '../http/answer.ts';
 import { jsonOf, textOf } from '../http/answer.ts';
 import type { ErrorMeaning } from '../http/error-meaning.ts';
-import { meaningOfHttpRefusal, REFUSED } from '../http/error-meaning.ts';
+import { meaningOfErrorInside, meaningOfHttpRefusal } from '../http/error-meaning.ts';
 import type { ErrorReader } from '../http/read.ts';
 
 /**
@@ -37,7 +37,7 @@ export const RESEND_HTTP_ERRORS: Readonly<Record<number, ErrorMeaning>> = {
 /** The name in an error body; null where there is none. */
 export const nameOf = (json: Json | null): string | null => textOf(json?.name);
 
-const rowOf = (httpStatus: number, name: string | null): ErrorMeaning | null => {
+const rowOf = (httpStatus: number | null, name: string | null): ErrorMeaning | null => {
   const key = [`${httpStatus} ${name}`, `${name}`].find((candidate) => Object.hasOwn(RESEND_ERRORS, candidate));
   return key === undefined ? null : RESEND_ERRORS[key] ?? null;
 };
@@ -46,7 +46,10 @@ const rowOf = (httpStatus: number, name: string | null): ErrorMeaning | null => 
 export const meaningOfRefusal = (httpStatus: number, name: string | null): ErrorMeaning =>
   meaningOfHttpRefusal(httpStatus, rowOf(httpStatus, name) ?? RESEND_HTTP_ERRORS[httpStatus] ?? null);
 
-/** The meaning of an error inside a 2xx answer: the error, though the status line says otherwise. `innerStatus` is its own. */
-export const meaningOfInnerError = (innerStatus: number, name: string): ErrorMeaning => rowOf(innerStatus, name) ?? REFUSED;
+/** The meaning of an error inside a 2xx answer, as `meaningOfErrorInside`; `innerStatus` is its own. What is deferred may be sent again though an email is named: its key drops a duplicate. */
+export const meaningOfInnerError = (innerStatus: number | null, name: string, namesEmail = false): ErrorMeaning | null => {
+  const row = rowOf(innerStatus, name);
+  return meaningOfErrorInside(innerStatus, row, row === null && namesEmail);
+};
 
 export const RESEND_ERROR_READER: ErrorReader = { codeOf: nameOf, meaningOf: (answer) => meaningOfRefusal(answer.httpStatus, nameOf(jsonOf(answer))) };

@@ -2,8 +2,8 @@ import type { SubmitResult } from '../../domain/provider-answers.ts';
 import type { Instant } from '../../domain/words.ts';
 import { faultPoint } from '../../telemetry/fault-points.ts';
 import type { Answered } from '../http/answer.ts';
-import { idOf, isSuccess, jsonOf, rawOf } from '../http/answer.ts';
-import { resultOfCall, resultOfError } from '../http/error-meaning.ts';
+import { hasId, idOf, isSuccess, jsonOf, rawOf, statusOf } from '../http/answer.ts';
+import { NOT_UNDERSTOOD, resultOfCall, resultOfError } from '../http/error-meaning.ts';
 import type { JsonApi } from '../http/json-api.ts';
 import type { StreamedBody } from '../http/exchange.ts';
 import type { EmailMessage } from '../mail-body.ts';
@@ -20,7 +20,7 @@ export const readSubmitAnswer = (answer: Answered, now: Instant): SubmitResult =
   if (!isSuccess(answer)) return resultOfError(meaningOfRefusal(answer.httpStatus, name), answer, name, now);
   if (!json) return { kind: 'unknown', reason: 'answer_not_understood', raw: rawOf(answer, null) };
   // an error body under a 2xx
-  if (name !== null) return resultOfError(meaningOfInnerError(Number(json.statusCode), name), answer, name, now);
+  if (name !== null) return resultOfError(meaningOfInnerError(statusOf(json.statusCode), name, hasId(json.id)) ?? NOT_UNDERSTOOD, answer, name, now);
   const id = idOf(json.id);
   if (!id) return { kind: 'unknown', reason: 'answer_without_id', raw: rawOf(answer, null) };
   return { kind: 'accepted', providerMessageId: id, raw: rawOf(answer, null) };

@@ -1,7 +1,7 @@
 import type { Json } from '../http/answer.ts';
 import { jsonOf, textOf } from '../http/answer.ts';
 import type { ErrorMeaning } from '../http/error-meaning.ts';
-import { meaningOfHttpRefusal, REFUSED } from '../http/error-meaning.ts';
+import { meaningOfErrorInside, meaningOfHttpRefusal } from '../http/error-meaning.ts';
 import type { ErrorReader } from '../http/read.ts';
 
 /** Codes in the error bodies of the batches API (source: its public documentation). */
@@ -27,7 +27,7 @@ const rowOf = (code: string | null): ErrorMeaning | null => (code !== null && Ob
 export const meaningOfRefusal = (httpStatus: number, code: string | null): ErrorMeaning =>
   meaningOfHttpRefusal(httpStatus, rowOf(code) ?? SINCH_HTTP_ERRORS[httpStatus] ?? null);
 
-/** The meaning of an error code inside a 2xx answer: the error, though the status line says otherwise. */
-export const meaningOfInnerError = (code: string): ErrorMeaning => rowOf(code) ?? REFUSED;
+/** The meaning of an error code inside a 2xx answer, as `meaningOfErrorInside`; the API tells no other status there. */
+export const meaningOfInnerError = (code: string, namesBatch = false): ErrorMeaning | null => meaningOfErrorInside(null, rowOf(code), namesBatch);
 
 export const SINCH_ERROR_READER: ErrorReader = { codeOf, meaningOf: (answer) => meaningOfRefusal(answer.httpStatus, codeOf(jsonOf(answer))) };

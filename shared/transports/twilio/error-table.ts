@@ -1,6 +1,6 @@
 import { jsonOf } from '../http/answer.ts';
 import type { ErrorMeaning } from '../http/error-meaning.ts';
-import { meaningOfHttpRefusal, REFUSED } from '../http/error-meaning.ts';
+import { meaningOfErrorInside, meaningOfHttpRefusal } from '../http/error-meaning.ts';
 import type { ErrorReader } from '../http/read.ts';
 import { codeOf } from './message-resource.ts';
 
@@ -28,8 +28,9 @@ export const TWILIO_ERRORS: Readonly<Record<number, ErrorMeaning>> = {
 /** The meaning of an answer other than 2xx. */
 export const meaningOfRefusal = (httpStatus: number, code: number | null): ErrorMeaning => meaningOfHttpRefusal(httpStatus, meaningOfCode(code));
 
-/** The meaning of an error code inside a 2xx answer: the error, though the status line says otherwise. */
-export const meaningOfInnerError = (code: number): ErrorMeaning => meaningOfCode(code) ?? REFUSED;
+/** The meaning of an error code inside a 2xx answer, as `meaningOfErrorInside`; `innerStatus` is its own. */
+export const meaningOfInnerError = (innerStatus: number | null, code: number, namesMessage = false): ErrorMeaning | null =>
+  meaningOfErrorInside(innerStatus, meaningOfCode(code), namesMessage);
 
 /** The row of a code; null where the table has none. */
 export const meaningOfCode = (code: number | null): ErrorMeaning | null => (code === null ? null : TWILIO_ERRORS[code] ?? null);

@@ -2,11 +2,11 @@ import type { SubmitResult } from '../../domain/provider-answers.ts';
 import type { Instant } from '../../domain/words.ts';
 import { faultPoint } from '../../telemetry/fault-points.ts';
 import type { Answered } from '../http/answer.ts';
-import { isSuccess, jsonOf, rawOf } from '../http/answer.ts';
-import { resultOfCall, resultOfError } from '../http/error-meaning.ts';
+import { hasId, isSuccess, jsonOf, rawOf, statusOf } from '../http/answer.ts';
+import { REFUSED, resultOfCall, resultOfError } from '../http/error-meaning.ts';
 import type { SubmitRequest } from '../transport.ts';
 import type { TwilioApi } from './api.ts';
-import { meaningOfInnerError, meaningOfRefusal } from './error-table.ts';
+import { meaningOfCode, meaningOfInnerError, meaningOfRefusal } from './error-table.ts';
 import { codeOf, messageOf } from './message-resource.ts';
 
 /** A sender that is a messaging service goes under a name of its own. */
@@ -24,14 +24,14 @@ export const readSubmitAnswer = (answer: Answered, now: Instant): SubmitResult =
   }
   const message = messageOf(json);
   if (!message) return { kind: 'unknown', reason: 'answer_not_understood', raw: rawOf(answer, null) };
-  // an error resource (`code`) or a message that failed at once (`error_code`), both under a 2xx
+  // an error resource (`code`) or a message with an error of its own (`error_code`), both under a 2xx
   const innerError = message.errorCode ?? codeOf(json?.code);
-  if (innerError !== null) return resultOfError(meaningOfInnerError(innerError), answer, innerError, now);
-  if (STILLBORN.has(message.status)) {
-    return { kind: 'rejected', outcome: 'rejected', reason: 'refused_by_provider', raw: rawOf(answer, message.status) };
-  }
+  if (STILLBORN.has(message.status)) return resultOfError(meaningOfCode(innerError) ?? REFUSED, answer, innerError ?? message.status, now);
+  // Where it does not deny the message that is named, that one's polls tell.
+  const inside = innerError === null ? null : meaningOfInnerError(statusOf(json?.status), innerError, hasId(json?.sid));
+  if (inside !== null) return resultOfError(inside, answer, innerError, now);
   if (!message.sid) return { kind: 'unknown', reason: 'answer_without_id', raw: rawOf(answer, null) };
-  return { kind: 'accepted', providerMessageId: message.sid, raw: rawOf(answer, message.status || null) };
+  return { kind: 'accepted', providerMessageId: message.sid, raw: rawOf(answer, innerError ?? (message.status || null)) };
 };
 
 /** What is posted: the ends, and the text or the id of a content template with what stands for its placeholders, for the API takes one of both. */
