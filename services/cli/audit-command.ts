@@ -36,12 +36,14 @@ export const auditListCommand: Command = {
     since: { value: 'T', help: 'only since then: 30m, 2h, 7d, or a date such as 2026-11-29T08:00Z' },
     before: { value: 'ID', help: 'only what is older than that entry, to go on with' },
     limit: { value: 'N', help: `how many at most (default: ${DEFAULT_ENTRIES})` },
-    actor: { value: 'A', help: 'who reads it: a name or role, as the trail will say (default: cli)' },
+    as: { value: 'A', help: 'who reads it: a name or role, as the trail will say (default: cli)' },
   },
+  // Elsewhere --actor is who acts, and in a list of what people did it looks like whose entries are wanted: a read must not be noted under a name that was meant so.
+  instead: { actor: 'could mean two things here: say --of NAME for what that actor did, or --as NAME for who reads it, as the trail will say' },
   examples: [['audit list --since 7d --of ada', 'what ada did in a week'], ['audit list --action login.failed --json', 'for programs']],
-  run: (input, io) => withDesk(io, async (desk) => {
-    const filter = filterOf(input, desk.now());
-    const { rows, older } = await readAudit(desk, filter, { limit: wholeNumber(input, 'limit', MOST_ENTRIES) ?? DEFAULT_ENTRIES, by: auditOf(input) });
+  run: async (input, io) => {
+    const how = { limit: wholeNumber(input, 'limit', MOST_ENTRIES) ?? DEFAULT_ENTRIES, by: auditOf(input, 'as') };
+    const { rows, older } = await withDesk(io, (desk) => readAudit(desk, filterOf(input, desk.now()), how));
     if (input.json) io.out.write(`${JSON.stringify({ entries: rows.map(shown), older })}\n`);
     else if (rows.length === 0) io.out.write('No entry fits.\n');
     else {
@@ -49,7 +51,7 @@ export const auditListCommand: Command = {
       io.out.write(`${table(['id', 'at', 'actor', 'role', 'via', 'action', 'target', 'result', 'reason'], lines)}\n${older === null ? '' : `Older ones: --before ${older}\n`}`);
     }
     return 0;
-  }),
+  },
 };
 
 export const auditVerifyCommand: Command = {

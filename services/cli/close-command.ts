@@ -8,6 +8,7 @@ import { dateTime } from './entry-lines.ts';
 import type { Io } from './io.ts';
 import { notFound } from './ledger-session.ts';
 import { actorOf, auditOf, withEngine } from './operator-engine.ts';
+import { reasonOf } from './reason-option.ts';
 import { Refusal } from './refusal.ts';
 
 const close = (io: Io, act: OperatorAct): Promise<CloseOutcome> => withEngine(io, (engine) => closeAs(engine, act));
@@ -35,7 +36,7 @@ export const closeCommand: Command = {
   run: async (input, io) => {
     const eventId = eventIdOf(input);
     const actor = actorOf(input);
-    const outcome = await close(io, { eventId, reason: input.required('reason'), actor, audit: auditOf(input) });
+    const outcome = await close(io, { eventId, reason: reasonOf(input), actor, audit: auditOf(input) });
     if (outcome.kind === 'not_found') throw notFound(eventId);
     if (outcome.kind === 'not_open') {
       throw new Refusal(`there is nothing to close: the notification is ${outcome.status}`, { code: 'not_open', field: 'EVENT', cure: `see why with \`npx tocsin explain ${eventId}\`` });

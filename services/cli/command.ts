@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import { EVENT_ID } from '../../shared/domain/words.ts';
 import type { Io } from './io.ts';
+import { readArguments } from './parse-arguments.ts';
 import { UsageError } from './refusal.ts';
 
 export interface OptionSpec {
@@ -29,6 +29,8 @@ export interface Command {
   /** Only the last ones may be optional. */
   args: { name: string; help: string; optional?: boolean }[];
   options: Record<string, OptionSpec>;
+  /** Options that somebody may expect here, and what to say instead; the help leaves them out. */
+  instead?: Record<string, string>;
   /** Command line without the program's name, and what it does. */
   examples: [line: string, meaning: string][];
   /** Returns the exit code: 0 done, 1 refused or found a fault. Throws Refusal and UsageError. */
@@ -41,38 +43,9 @@ export const GLOBAL_OPTIONS: Record<string, OptionSpec> = {
   help: { help: 'print this help' },
 };
 
-type Given = { kind: string; name?: string };
-
-/** Of two values given to one option the parser would take the last, and nothing would say that the first was lost. */
-const refuseRepeated = (tokens: readonly Given[], options: Record<string, { type: string; multiple: boolean }>): void => {
-  const seen = new Set<string>();
-  for (const { kind, name } of tokens) {
-    if (kind !== 'option' || name === undefined || options[name]?.type !== 'string' || options[name].multiple) continue;
-    if (seen.has(name)) throw new UsageError(`--${name} is given twice; give it once`, `--${name}`);
-    seen.add(name);
-  }
-};
-
-const parsed = (command: Command, argv: string[]) => {
-  const all = { ...command.options, ...GLOBAL_OPTIONS };
-  const options = Object.fromEntries(Object.entries(all).map(([name, spec]) => [
-    name, { type: spec.value === undefined ? 'boolean' as const : 'string' as const, multiple: spec.repeatable === true, ...(name === 'help' ? { short: 'h' } : {}) },
-  ]));
-  try {
-    const read = parseArgs({ args: argv, options, allowPositionals: true, strict: true, tokens: true });
-    refuseRepeated(read.tokens, options);
-    return read;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (!code?.startsWith('ERR_PARSE_ARGS')) throw error;
-    // The first sentence says what is wrong; the rest is about writing `--`.
-    throw new UsageError(message.split('. ')[0] as string, /'(--?[\w-]+)/.exec(message)?.[1]);
-  }
-};
-
 /** Reads the arguments of a command. @throws UsageError naming the option or argument at fault. */
 export const parseInput = (command: Command, argv: string[]): Input & { help: boolean } => {
-  const { values, positionals } = parsed(command, argv);
+  const { values, positionals } = readArguments(command, { ...command.options, ...GLOBAL_OPTIONS }, argv);
   const given = values as Record<string, string | boolean | (string | boolean)[] | undefined>;
   const text = (name: string): string | undefined => (typeof given[name] === 'string' ? given[name] : undefined);
   const help = given['help'] === true;

@@ -4,23 +4,30 @@ import type { WithdrawalRecord } from '../../shared/ledger/consents.ts';
 import { listWithdrawals } from '../../shared/ledger/consents.ts';
 import { readNamedBases } from '../../shared/ledger/versions.ts';
 import type { Command, Input } from './command.ts';
-import { DESTINATION, DESTINATION_FILTER, destinationFilter, destinationOf, LISTED, moreThanListed, refuseUnknownTenant, short } from './destination-options.ts';
+import { DESTINATION, DESTINATION_FILTER, destinationFilter, destinationOf, LISTED, moreThanListed, refuseUnknownTenant, short, without } from './destination-options.ts';
 import { dateTime } from './entry-lines.ts';
+import { nothingFound } from './nothing-found.ts';
 import { actorOf, auditOf, withEngine } from './operator-engine.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import { table } from './table.ts';
 
-const what = {
-  ...DESTINATION,
-  basis: { value: 'B', help: 'consent, contract or whatever the policy calls it (default: every basis)' },
-  reason: { value: 'R', help: `one of ${CONSENT_REASONS.join(', ')}` },
-  actor: { value: 'A', help: 'who does it: a name or role, as the record will say (default: cli)' },
+/** The list has reasons of both ways: an objection is none to write to somebody again. */
+const REASONS = {
+  withdraw: without(CONSENT_REASONS, ['renewed']),
+  restore: without(CONSENT_REASONS, ['objection', 'contract_ended', 'duty_ended', 'wrong_person']),
 };
 
-const requestOf = (input: Input) => {
+const what = (act: keyof typeof REASONS) => ({
+  ...DESTINATION,
+  basis: { value: 'B', help: 'consent, contract or whatever the policy calls it (default: every basis)' },
+  reason: { value: 'R', help: `one of ${REASONS[act].join(', ')}` },
+  actor: { value: 'A', help: 'who does it: a name or role, as the record will say (default: cli)' },
+});
+
+const requestOf = (input: Input, act: keyof typeof REASONS) => {
   const destination = destinationOf(input);
   const [reason, basis] = [input.required('reason'), input.text('basis') ?? null];
-  if (!CONSENT_REASONS.includes(reason)) throw new UsageError(`--reason must be one of ${CONSENT_REASONS.join(', ')}`, '--reason');
+  if (!REASONS[act].includes(reason)) throw new UsageError(`--reason must be one of ${REASONS[act].join(', ')}`, '--reason');
   if (basis !== null && !isBasis(basis)) throw new UsageError('--basis must be written as in a policy: lower case with underscores, e.g. on_call_duty', '--basis');
   return { ...destination, basis, reason, actor: actorOf(input), audit: auditOf(input) };
 };
@@ -31,13 +38,13 @@ export const consentWithdrawCommand: Command = {
   name: 'consent withdraw',
   summary: 'take a consent back: nothing that rests on it alone is submitted any more',
   args: [],
-  options: what,
+  options: what('withdraw'),
   examples: [
     ['consent withdraw --channel sms --address +12025550101 --basis consent --reason requested', 'what rests on a contract goes on'],
     ['consent withdraw --channel email --address ada@example.com --reason objection --json', 'every basis; for programs'],
   ],
   run: async (input, io) => {
-    const request = requestOf(input);
+    const request = requestOf(input, 'withdraw');
     const { withdrawn, print, named } = await withEngine(io, async (engine) => {
       await refuseUnknownTenant(engine, request.tenant);
       return { withdrawn: await withdrawConsent(engine, request), print: short(addressPrint(engine.ring, request.channel, request.address)), named: request.basis === null ? [] : await readNamedBases(engine.db) };
@@ -59,10 +66,10 @@ export const consentRestoreCommand: Command = {
   name: 'consent restore',
   summary: 'record that a consent was given again; what was skipped meanwhile stays skipped',
   args: [],
-  options: { ...what, basis: { value: 'B', help: 'the one that was given again (default: all that were taken back)' } },
+  options: { ...what('restore'), basis: { value: 'B', help: 'the one that was given again (default: all that were taken back)' } },
   examples: [['consent restore --channel sms --address +12025550101 --basis consent --reason renewed --actor lead', 'it may be used again']],
   run: async (input, io) => {
-    const request = requestOf(input);
+    const request = requestOf(input, 'restore');
     const { restored, print } = await withEngine(io, async (engine) => {
       return { restored: await giveConsentAgain(engine, request), print: short(addressPrint(engine.ring, request.channel, request.address)) };
     });
@@ -91,10 +98,15 @@ export const consentListCommand: Command = {
   examples: [['consent list', 'the newest first'], ['consent list --channel sms --address +12025550101 --restored', 'all that was ever said of one number']],
   run: async (input, io) => {
     const filter = destinationFilter(input);
-    const rows = await withEngine(io, (engine) => listWithdrawals(engine.db, { ...filter(engine), restored: input.flag('restored') }));
+    const rows = await withEngine(io, async (engine) => {
+      const narrowed = filter(engine);
+      const found = await listWithdrawals(engine.db, { ...narrowed, restored: input.flag('restored') });
+      if (found.length === 0 && narrowed.tenant !== undefined) await refuseUnknownTenant(engine, narrowed.tenant);
+      return found;
+    });
     const listed = rows.slice(0, LISTED);
     if (input.json) io.out.write(`${JSON.stringify({ withdrawals: listed.map(shown), more: rows.length > LISTED })}\n`);
-    else if (rows.length === 0) io.out.write('No consent was taken back.\n');
+    else if (rows.length === 0) io.out.write(nothingFound(input, Object.keys(DESTINATION_FILTER), { none: 'No consent was taken back.', found: 'consent that was taken back' }));
     else {
       const head = ['tenant', 'channel', 'destination', 'basis', 'reason', 'since', 'actor', ...(input.flag('restored') ? ['given again'] : [])];
       io.out.write(`${table(head, listed.map((row) => lineOf(row, input.flag('restored'))))}\n${moreThanListed(rows.length)}`);

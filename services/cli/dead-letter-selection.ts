@@ -1,6 +1,7 @@
 import { offsetAt } from '../../shared/content/time-zones.ts';
 import { eligibilityOf, sendersFor } from '../../shared/delivery/suppression.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
+import { DEAD_LETTER_REASONS } from '../../shared/domain/dead-letter-reasons.ts';
 import { retryRefusal } from '../../shared/domain/retry.ts';
 import type { RetryOverrides } from '../../shared/domain/retry.ts';
 import type { DeadLetterFilter, DeadLetterRecord } from '../../shared/ledger/dead-letters.ts';
@@ -13,10 +14,12 @@ import { UsageError } from './refusal.ts';
 export const SELECTION: Record<string, OptionSpec> = {
   channel: { value: 'C', help: 'only sms or email' },
   since: { value: 'T', help: 'only those since then: 30m, 2h, 7d, or a date such as 2026-11-29T08:00Z' },
-  cause: { value: 'CODE', help: 'only those with this reason code, e.g. provider_auth' },
+  cause: { value: 'CODE', help: `only those with this reason code: ${DEAD_LETTER_REASONS.join(', ')}` },
 };
 
 const PAGE = 500;
+
+const CAUSES: readonly string[] = DEAD_LETTER_REASONS;
 
 /** An id of a dead letter. @throws UsageError where it is none. */
 export const deadLetterId = (text: string): bigint => {
@@ -31,7 +34,7 @@ export const filterOf = (input: Input, now: number): DeadLetterFilter => {
   const sinceAt = instantOption(input, 'since', now);
   const cause = input.text('cause');
   if (channel !== undefined && channel !== 'sms' && channel !== 'email') throw new UsageError('--channel is sms or email', '--channel');
-  if (cause !== undefined && !/^[a-z_]{1,40}$/.test(cause)) throw new UsageError('--cause is a reason code, e.g. provider_auth', '--cause');
+  if (cause !== undefined && !CAUSES.includes(cause)) throw new UsageError(`--cause is one of ${CAUSES.join(', ')}`, '--cause');
   return {
     ...(id === undefined ? {} : { ids: [deadLetterId(id)] }), ...(channel === undefined ? {} : { channel }),
     ...(sinceAt === null ? {} : { sinceAt }), ...(cause === undefined ? {} : { reason: cause }),

@@ -7,6 +7,7 @@ import { filterOf, foreseen, readAll, SELECTION } from './dead-letter-selection.
 import type { Io } from './io.ts';
 import { createProgress } from './ledger-progress.ts';
 import { actorOf, auditOf, withEngine } from './operator-engine.ts';
+import { reasonOf } from './reason-option.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import { table } from './table.ts';
 
@@ -57,7 +58,7 @@ const untilHandled = async (engine: Engine, ids: readonly string[], io: Io): Pro
 };
 
 const carryOut = async (engine: Engine, rows: readonly DeadLetterRecord[], { action, input, io }: { action: Action; input: Input; io: Io }): Promise<Counts> => {
-  const request = { action, actor: actorOf(input), reason: input.required('reason'), overrides: overridesOf(input), audit: auditOf(input) };
+  const request = { action, actor: actorOf(input), reason: reasonOf(input), overrides: overridesOf(input), audit: auditOf(input) };
   const ids = rows.map((row) => String(row.id));
   for (let from = 0; from < rows.length; from += BATCH) await requestDeadLetters(engine, rows.slice(from, from + BATCH), request);
   if (!(await untilHandled(engine, ids, io))) {
@@ -76,7 +77,7 @@ const told = (counts: Counts, verb: string): string => {
 };
 
 const act = (action: Action): Command['run'] => (input, io) => withEngine(io, async (engine) => {
-  input.required('reason');
+  reasonOf(input);
   actorOf(input);
   const rows = await chosen(input, engine);
   const isPreview = !input.flag('yes');

@@ -3,6 +3,7 @@ import { countDeadLetters, listDeadLetters, readDeadLetter } from '../../shared/
 import type { Command } from './command.ts';
 import { deadLetterId, filterOf, foreseen, SELECTION } from './dead-letter-selection.ts';
 import { dateTime } from './entry-lines.ts';
+import { nothingFound } from './nothing-found.ts';
 import { withEngine } from './operator-engine.ts';
 import { Refusal } from './refusal.ts';
 import { table } from './table.ts';
@@ -35,7 +36,7 @@ export const deadLettersListCommand: Command = {
       return 0;
     }
     if (rows.length === 0) {
-      io.out.write('No dead letter waits.\n');
+      io.out.write(nothingFound(input, Object.keys(SELECTION), { none: 'No dead letter waits.', found: 'open dead letter' }));
       return 0;
     }
     io.out.write(`${table(['id', 'channel', 'reason', 'since (UTC)', 'notification', 'a retry now'], rows.map((row, index) => [
@@ -44,6 +45,10 @@ export const deadLettersListCommand: Command = {
     return 0;
   }),
 };
+
+/** A sentence stands as `other` wherever it is shown in clear; whoever may know it reads it behind the dashboard's login. */
+const sealedNote = (row: DeadLetterDetails): string[] => (row.requests.some(({ reason }) => reason === 'other')
+  ? [`"other" also stands for a sentence, which is sealed; of what was retried or discarded the dashboard shows it: /notifications/${row.eventId}`] : []);
 
 const requestLine = (request: DeadLetterDetails['requests'][number]): string[] => [
   dateTime(request.requestedAt.getTime()), request.action, request.actor, request.reason, request.result ?? 'waits', request.handledAt === null ? '' : dateTime(request.handledAt.getTime()),
@@ -68,7 +73,7 @@ export const deadLettersShowCommand: Command = {
     io.out.write(`${[
       `dead letter   ${row.id}`, `attempt       ${row.attemptKey}`, `reason        ${row.reason}`, `since         ${dateTime(row.createdAt.getTime())}`, `state         ${state}`,
       ...(row.requests.length === 0 ? [] : ['', table(['asked', 'for', 'by', 'reason', 'result', 'done'], row.requests.map(requestLine))]),
-      '', `npx tocsin show ${row.eventId}`,
+      ...sealedNote(row), '', `npx tocsin show ${row.eventId}`,
     ].join('\n')}\n`);
     return 0;
   }),

@@ -58,5 +58,8 @@ export const refuseUnknownTenant = async ({ db }: Engine, tenant: string): Promi
   throw new Refusal(`no tenant is called ${tenant}: it has neither an API key nor a notification`, { code: 'unknown_tenant', field: '--tenant', cure: 'see `npx tocsin key list` for the tenants there are' });
 };
 
+/** Reasons of a closed list, less those that mean the other way. */
+export const without = (reasons: readonly string[], others: readonly string[]): string[] => reasons.filter((reason) => !others.includes(reason));
+
 /** A fingerprint as people see it. */
 export const short = (print: Uint8Array): string => Buffer.from(print).toString('hex').slice(0, 12);

@@ -102,7 +102,7 @@ export const checkDatabase = async (env: Environment, config: CliConfig): Promis
   try {
     findings.push(
       ...await attempted('role', () => checkRole(db)), ...await attempted('published', () => checkPublished(db)),
-      ...await attempted('queue', () => checkQueue(url, config.redisUrl)), ...await attempted('engine', () => checkEngine(db)),
+      ...await attempted('queue', () => checkQueue(url, config)), ...await attempted('engine', () => checkEngine(db)),
       ...await attempted('operators', () => checkOperators(db)), ...await attempted('erasures', () => checkErasures(db, env, config)),
     );
     return findings;

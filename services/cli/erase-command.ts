@@ -10,6 +10,7 @@ import { appendToErasureFile } from '../../shared/ledger/erasure-file.ts';
 import { markErasuresApplied, recordErasure } from '../../shared/ledger/erasures.ts';
 import type { RecordedErasure } from '../../shared/ledger/erasures.ts';
 import type { Command, Input } from './command.ts';
+import { refuseUnknownTenant } from './destination-options.ts';
 import type { Io } from './io.ts';
 import { createProgress } from './ledger-progress.ts';
 import { actorOf, withEngine } from './operator-engine.ts';
@@ -117,6 +118,7 @@ export const eraseCommand: Command = {
     const [subject, reason, actor] = [await subjectOf(input, io), reasonOf(input), actorOf(input)];
     const tenant = input.text('tenant') ?? 'default';
     return withStore(io, async (engine) => {
+      await refuseUnknownTenant(engine, tenant);
       const erasure = newErasure(engine.ring, subject, { tenant, at: engine.now(), reason, actor });
       const progress = createProgress(io);
       const preview = await previewErasure(engine, erasure, (looked) => progress.show(`${looked.toLocaleString('en')} looked through`, null));

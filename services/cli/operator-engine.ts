@@ -33,7 +33,7 @@ export const withEngine = <Answer>(io: Io, work: (engine: Engine) => Promise<Ans
 });
 
 /** Who acts, as the trail will say: whoever works on the database itself has no role in it. */
-export const auditOf = (input: Input): AuditActor => ({ actor: actorOf(input), role: null, via: 'cli', session: null, client: null, requestId: `cli-${randomUUID()}` });
+export const auditOf = (input: Input, option = 'actor'): AuditActor => ({ actor: actorOf(input, option), role: null, via: 'cli', session: null, client: null, requestId: `cli-${randomUUID()}` });
 
 /** Works on the database without its keys. */
 export const withDesk = <Answer>(io: Io, work: (desk: { db: Database; now: () => number }) => Promise<Answer>): Promise<Answer> => withLedger(io, async (db) => {
@@ -43,8 +43,8 @@ export const withDesk = <Answer>(io: Io, work: (desk: { db: Database; now: () =>
 });
 
 /** Who acts, as the ledger will say. @throws UsageError where it is no plain name: the ledger is for ever, and clear text. */
-export const actorOf = (input: Input): string => {
-  const actor = input.text('actor') ?? 'cli';
-  if (!isActorName(actor)) throw new UsageError('--actor must be a short name of letters, at most six digits, . _ : or -, since the ledger keeps it for ever', '--actor');
+export const actorOf = (input: Input, option = 'actor'): string => {
+  const actor = input.text(option) ?? 'cli';
+  if (!isActorName(actor)) throw new UsageError(`--${option} must be a short name of letters, at most six digits, . _ : or -, since the ledger keeps it for ever`, `--${option}`);
   return actor;
 };

@@ -5,6 +5,7 @@ import { eventIdOf } from './command.ts';
 import { dateTime } from './entry-lines.ts';
 import { notFound } from './ledger-session.ts';
 import { actorOf, auditOf, withEngine } from './operator-engine.ts';
+import { reasonOf } from './reason-option.ts';
 import { Refusal } from './refusal.ts';
 
 const IN_FLIGHT = 'A call to the provider was in flight at that instant: that message may still arrive.';
@@ -17,7 +18,7 @@ const common = {
   },
 };
 
-const requestOf = (input: Input) => ({ eventId: eventIdOf(input), actor: actorOf(input), reason: input.required('reason'), audit: auditOf(input) });
+const requestOf = (input: Input) => ({ eventId: eventIdOf(input), actor: actorOf(input), reason: reasonOf(input), audit: auditOf(input) });
 
 const notOpen = (eventId: string, status: string, to: string): Refusal =>
   new Refusal(`there is nothing to ${to}: the notification is ${status}`, { code: 'not_open', field: 'EVENT', cure: `see why with \`npx tocsin explain ${eventId}\`` });

@@ -5,9 +5,8 @@ import type { Command } from './command.ts';
 import { lintFolders } from './content-folders.ts';
 import { findingLine } from './lint-command.ts';
 import { actorOf, auditOf, withEngine } from './operator-engine.ts';
+import { reasonOf } from './reason-option.ts';
 import { Refusal, UsageError } from './refusal.ts';
-
-const LONGEST_REASON = 500;
 
 const refusalOf = (outcome: Extract<ActivationOutcome, { kind: 'unknown' }>, purpose: string, version: number): Refusal => (outcome.versions.length === 0
   ? new Refusal(`there is no purpose ${purpose}; there are ${outcome.purposes.join(', ') || 'none'}`, { code: 'unknown_purpose', field: 'PURPOSE', cure: 'correct the name, or add a folder of that name to the policies' })
@@ -28,8 +27,7 @@ export const policyActivateCommand: Command = {
   run: async (input, io) => {
     const [purpose = '', number = ''] = input.args;
     if (!/^[1-9]\d{0,5}$/.test(number)) throw new UsageError('VERSION must be a number, such as 2', 'VERSION');
-    const reason = input.required('reason').trim();
-    if (reason.length > LONGEST_REASON) throw new UsageError(`--reason must have at most ${LONGEST_REASON} characters`, '--reason');
+    const reason = reasonOf(input).trim();
     const actor = actorOf(input);
     const version = Number(number);
     const folders = readCliConfig(io.env);

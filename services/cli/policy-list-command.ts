@@ -34,8 +34,9 @@ const listed = async (input: Input, io: Io): Promise<{ rows: Listed[]; missing: 
   return { rows: rows.filter((one) => purpose === undefined || one.purpose === purpose), missing: stored.missing };
 };
 
-const json = ({ purpose, version, policy, record, state, hash }: Listed) => ({
-  purpose, version, state: state.replaceAll(' ', '_'), active: record?.active ?? false, classification: policy.classification, urgency: policy.urgency,
+/** `active` is null where no database was read, which alone says so. */
+const json = ({ purpose, version, policy, record, state, hash }: Listed, isRead: boolean) => ({
+  purpose, version, state: state.replaceAll(' ', '_'), active: isRead ? record?.active ?? false : null, classification: policy.classification, urgency: policy.urgency,
   steps: policy.steps.map((step) => ({ name: step.name, channel: step.channel, template: step.template, template_version: step.templateVersion, shadow: step.shadow ?? false })),
   published_at: record?.publishedAt.toISOString() ?? null, hash,
   activated_at: record?.activation?.at.toISOString() ?? null, activated_by: record?.activation?.actor ?? null, reason: record?.activation?.reason ?? null,
@@ -73,10 +74,10 @@ export const policyListCommand: Command = {
     if (rows.length === 0 && input.args[0] !== undefined) {
       throw new Refusal(`there is no policy of purpose ${input.args[0]}`, { code: 'not_found', field: 'PURPOSE', cure: 'see `npx tocsin policy list` for the purposes there are' });
     }
-    if (input.json) io.out.write(`${JSON.stringify({ policies: rows.map(json), database: missing === null })}\n`);
+    if (input.json) io.out.write(`${JSON.stringify({ policies: rows.map((one) => json(one, missing === null)), database: missing === null })}\n`);
     else {
       io.out.write(`${table(['purpose', 'version', 'state', 'steps', 'published', 'activated', 'by', 'reason'], rows.map(row))}\n`);
-      if (missing !== null) io.out.write(`Only the folder was read: ${missing}.\n`);
+      if (missing !== null) io.out.write(`Only the folder was read, since ${missing}: which versions are published, and which one is active, is not known.\n`);
       if (rows.some(({ state }) => state === 'changed')) io.out.write('A changed file differs from what was published: `npx tocsin policy lint` tells what to do.\n');
     }
     return 0;

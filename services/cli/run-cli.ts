@@ -1,9 +1,10 @@
 import type { Command } from './command.ts';
 import { parseInput } from './command.ts';
-import { COMMAND_NAMES, loadCommand, loadCommands } from './commands.ts';
+import { loadCommand, loadCommands } from './commands.ts';
 import type { Io } from './io.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import type { RefusalFacts } from './refusal.ts';
+import { groupOf, unknownCommand } from './unknown-command.ts';
 import { commandHelp, programHelp } from './usage.ts';
 import { readVersion } from './version.ts';
 
@@ -52,14 +53,6 @@ const misused = (error: UsageError, io: Io, command: Command | null, json: boole
   if (json) io.out.write(`${JSON.stringify({ error: { code: 'usage', field: error.field, message: error.message, cure: help } })}\n`);
   else io.err.write(`tocsin${command ? ` ${command.name}` : ''}: ${error.message}\n  what to do: see \`${help}\`\n`);
   return USAGE;
-};
-
-/** Names of the commands that begin with that word, e.g. with `key`. */
-const groupOf = (argv: string[]): string[] => COMMAND_NAMES.filter((name) => name.startsWith(`${argv[0]} `));
-
-const unknownCommand = (argv: string[]): UsageError => {
-  const group = groupOf(argv).map((name) => name.split(' ')[1]);
-  return group.length > 0 ? new UsageError(`"${argv[0]}" needs one of: ${group.join(', ')}`) : new UsageError(`there is no command "${argv[0]}"; there are: ${COMMAND_NAMES.join(', ')}`);
 };
 
 /** Runs one command line, without the program's own name. Never throws. Exit code: 0 done, 1 refused or found a fault, 2 usage. */

@@ -7,7 +7,7 @@ import { postToIntake } from './post-intake.ts';
 import { DEMO_NAMES, demoOf } from './demo.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import { readReport, storeReport } from './store-report.ts';
-import { sendRequest } from './send-request.ts';
+import { expiryOf, refuseBesideDemo, sendRequest } from './send-request.ts';
 
 const fileText = async (input: Input, io: Io): Promise<string | null> => {
   const path = input.text('json-file');
@@ -18,6 +18,12 @@ const fileText = async (input: Input, io: Io): Promise<string | null> => {
   } catch {
     throw new UsageError(`--json-file ${path} cannot be read`, '--json-file');
   }
+};
+
+/** What reads the surroundings knows the URL by its variable alone, and would name that. */
+const refuseOddUrl = (input: Input): void => {
+  const url = input.text('url');
+  if (url !== undefined && !(/^https?:\/\//i.test(url) && URL.canParse(url))) throw new UsageError('--url must be an http(s) URL, such as http://127.0.0.1:3000', '--url');
 };
 
 const receiptText = (receipt: Record<string, unknown>, { idempotencyKey, hints }: { idempotencyKey: string; hints: string | undefined }): string => {
@@ -66,9 +72,15 @@ export const sendCommand: Command = {
   run: async (input, io) => {
     const config = readCliConfig(io.env);
     const purpose = input.args[0] ?? input.text('purpose');
-    const named = { ...input, required: (name: string) => (name === 'purpose' && purpose !== undefined ? purpose : input.required(name)) };
-    const demo = input.flag('demo') ? await demoOf(purpose, { outcome: input.text('outcome') ?? '01', standalone: config.standalone, now: Date.now() }) : null;
-    const request = demo?.request ?? sendRequest(named, await fileText(input, io), Date.now());
+    const named = {
+      ...input, text: (name: string) => (name === 'purpose' ? purpose : input.text(name)),
+      required: (name: string) => (name === 'purpose' && purpose !== undefined ? purpose : input.required(name)),
+    };
+    const now = Date.now();
+    refuseBesideDemo(input);
+    refuseOddUrl(input);
+    const demo = input.flag('demo') ? await demoOf(purpose, { outcome: input.text('outcome') ?? '01', standalone: config.standalone, now, expiresAt: expiryOf(input, now) }) : null;
+    const request = demo?.request ?? sendRequest(named, await fileText(input, io), now);
     const path = input.text('report');
     const report = path === undefined ? demo?.report : await readReport(path);
     const access = readIntakeAccess(io.env, config, { url: input.text('url'), apiKey: input.text('api-key') });

@@ -1,6 +1,8 @@
 import { readCliConfig, readSender } from '../../shared/config/cli-config.ts';
 import { renderAgain } from '../../shared/delivery/render-again.ts';
 import { createVersionStore } from '../../shared/delivery/versions.ts';
+import type { DeadLetterOf } from '../../shared/ledger/dead-letters.ts';
+import { readDeadLettersOf } from '../../shared/ledger/dead-letters.ts';
 import type { LostRaceRecord } from '../../shared/ledger/lost-races.ts';
 import { readLostRaces } from '../../shared/ledger/lost-races.ts';
 import { readEntries, readNotification } from '../../shared/ledger/reads.ts';
@@ -9,7 +11,7 @@ import type { Io } from './io.ts';
 import { messageJson, messageLines } from './message-lines.ts';
 import { withEngine } from './operator-engine.ts';
 import { eventIdOf } from './command.ts';
-import { ENTRY_HEAD, dateTime, entryJson, entryRow } from './entry-lines.ts';
+import { ENTRY_HEAD, dateTime, entryJson, entryRow, shortAttempt } from './entry-lines.ts';
 import type { Entry } from './ledger-session.ts';
 import { notFound, toEntry, withLedger } from './ledger-session.ts';
 import type { NotificationView } from '../../shared/delivery/notification-view.ts';
@@ -47,8 +49,20 @@ const lostRaces = (races: readonly LostRaceRecord[], width: number): string[] =>
   `Decided too late, and then found nothing left to do:\n${table(['at', 'by', 'decided on', 'found'], races.map((one) => [dateTime(one.at), one.actor, `version ${one.decidedOn}`, `version ${one.found}`]), width)}`,
 ]);
 
-const page = (view: NotificationView, { entries, races }: { entries: Entry[]; races: LostRaceRecord[] }, width: number): string =>
-  [facts(view), attempts(view, width), table(ENTRY_HEAD, entries.map(entryRow), width), ...lostRaces(races, width), `Why: npx tocsin explain ${view.event_id}`].join('\n\n');
+/** A discard, and an expiry after everything had settled, are no entries. */
+const deadLetters = (letters: readonly DeadLetterOf[], width: number): string[] => (letters.length === 0 ? [] : [
+  `Dead letters:\n${table(['attempt', 'ended', 'at', 'by', 'reason'], letters.map(({ attemptKey, end, discard }) => [
+    shortAttempt(attemptKey), end?.as ?? 'waits for an operator', end === null ? '-' : dateTime(end.at), discard?.actor ?? '-', discard?.reason ?? '-',
+  ]), width)}`,
+]);
+
+const deadLetterJson = ({ attemptKey, end, discard }: DeadLetterOf) =>
+  ({ attempt_key: attemptKey, resolution: end?.as ?? null, resolved_at: end === null ? null : new Date(end.at).toISOString(), discarded_by: discard?.actor ?? null, reason: discard?.reason ?? null });
+
+interface Beside { entries: Entry[]; letters: DeadLetterOf[]; races: LostRaceRecord[] }
+
+const page = (view: NotificationView, { entries, letters, races }: Beside, width: number): string =>
+  [facts(view), attempts(view, width), table(ENTRY_HEAD, entries.map(entryRow), width), ...deadLetters(letters, width), ...lostRaces(races, width), `Why: npx tocsin explain ${view.event_id}`].join('\n\n');
 
 const raceJson = ({ at, actor, requestId, decidedOn, found }: LostRaceRecord) => ({ at: new Date(at).toISOString(), actor, request_id: requestId, decided_on: decidedOn, found });
 
@@ -74,7 +88,7 @@ export const showCommand: Command = {
   },
   examples: [
     ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'tables for people'],
-    ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --json', 'the public view, with the entries and the lost races'],
+    ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --json', 'the public view, with the entries, the dead letters and the lost races'],
     ['show evt_01ARZ3NDEKTSV4RRFFQ69G5FAV --message', 'what was sent, word for word; it shows secrets that are still kept'],
   ],
   run: async (input, io) => {
@@ -87,9 +101,10 @@ export const showCommand: Command = {
       const view = notificationView(record, await versions.bind(record.purpose, record.policyVersion));
       // Read after the record, so there may be newer ones: view and entries must be of the same instant.
       const entries = (await readEntries(db, eventId)).map(toEntry).filter((entry) => entry.version <= record.current.version);
+      const letters = await readDeadLettersOf(db, record.current.state);
       const races = await readLostRaces(db, eventId);
-      if (input.json) io.out.write(`${JSON.stringify({ ...view, entries: entries.map((entry) => entryJson(eventId, entry)), lost_races: races.map(raceJson) })}\n`);
-      else io.out.write(`${page(view, { entries, races }, io.out.isTTY ? io.out.columns() : Number.POSITIVE_INFINITY)}\n`);
+      if (input.json) io.out.write(`${JSON.stringify({ ...view, entries: entries.map((entry) => entryJson(eventId, entry)), dead_letters: letters.map(deadLetterJson), lost_races: races.map(raceJson) })}\n`);
+      else io.out.write(`${page(view, { entries, letters, races }, io.out.isTTY ? io.out.columns() : Number.POSITIVE_INFINITY)}\n`);
       return 0;
     });
   },

@@ -2,21 +2,28 @@ import { addressPrint, allowDestination, SUPPRESSION_REASONS, suppressDestinatio
 import type { SuppressionRecord } from '../../shared/ledger/suppressions.ts';
 import { listSuppressions } from '../../shared/ledger/suppressions.ts';
 import type { Command, Input } from './command.ts';
-import { DESTINATION, DESTINATION_FILTER, destinationFilter, destinationOf, LISTED, moreThanListed, refuseUnknownTenant, short } from './destination-options.ts';
+import { DESTINATION, DESTINATION_FILTER, destinationFilter, destinationOf, LISTED, moreThanListed, refuseUnknownTenant, short, without } from './destination-options.ts';
 import { dateTime } from './entry-lines.ts';
+import { nothingFound } from './nothing-found.ts';
 import { actorOf, auditOf, withEngine } from './operator-engine.ts';
 import { Refusal, UsageError } from './refusal.ts';
 import { table } from './table.ts';
 
-const why = {
-  reason: { value: 'R', help: `one of ${SUPPRESSION_REASONS.join(', ')}` },
-  actor: { value: 'A', help: 'who does it: a name or role, as the list will say (default: cli)' },
+/** The list has reasons of both ways: a complaint is none to write to somebody again. */
+const REASONS = {
+  add: without(SUPPRESSION_REASONS, ['resubscribed']),
+  remove: without(SUPPRESSION_REASONS, ['complaint', 'wrong_person', 'not_in_use']),
 };
 
-const requestOf = (input: Input) => {
+const why = (act: keyof typeof REASONS) => ({
+  reason: { value: 'R', help: `one of ${REASONS[act].join(', ')}` },
+  actor: { value: 'A', help: 'who does it: a name or role, as the list will say (default: cli)' },
+});
+
+const requestOf = (input: Input, act: keyof typeof REASONS) => {
   const destination = destinationOf(input);
   const reason = input.required('reason');
-  if (!SUPPRESSION_REASONS.includes(reason)) throw new UsageError(`--reason must be one of ${SUPPRESSION_REASONS.join(', ')}`, '--reason');
+  if (!REASONS[act].includes(reason)) throw new UsageError(`--reason must be one of ${REASONS[act].join(', ')}`, '--reason');
   return { ...destination, reason, actor: actorOf(input), audit: auditOf(input) };
 };
 
@@ -24,13 +31,13 @@ export const suppressAddCommand: Command = {
   name: 'suppress add',
   summary: 'suppress a destination: nothing is submitted to it any more',
   args: [],
-  options: { ...DESTINATION, ...why },
+  options: { ...DESTINATION, ...why('add') },
   examples: [
     ['suppress add --channel sms --address +12025550101 --reason requested --actor oncall-03', 'the person asked for it'],
     ['suppress add --channel email --address ada@example.com --reason wrong_person --json', 'for programs'],
   ],
   run: async (input, io) => {
-    const request = requestOf(input);
+    const request = requestOf(input, 'add');
     const { added, print } = await withEngine(io, async (engine) => {
       await refuseUnknownTenant(engine, request.tenant);
       return { added: await suppressDestination(engine, request), print: short(addressPrint(engine.ring, request.channel, request.address)) };
@@ -49,10 +56,10 @@ export const suppressRemoveCommand: Command = {
   name: 'suppress remove',
   summary: 'take a suppression back; the list keeps who did it, and why',
   args: [],
-  options: { ...DESTINATION, ...why },
+  options: { ...DESTINATION, ...why('remove') },
   examples: [['suppress remove --channel sms --address +12025550101 --reason mistake --actor lead', 'it may be used again, by whatever sender']],
   run: async (input, io) => {
-    const request = requestOf(input);
+    const request = requestOf(input, 'remove');
     const { removed, print } = await withEngine(io, async (engine) => {
       return { removed: await allowDestination(engine, request), print: short(addressPrint(engine.ring, request.channel, request.address)) };
     });
@@ -88,10 +95,15 @@ export const suppressListCommand: Command = {
   ],
   run: async (input, io) => {
     const filter = destinationFilter(input);
-    const rows = await withEngine(io, (engine) => listSuppressions(engine.db, { ...filter(engine), removed: input.flag('removed') }));
+    const rows = await withEngine(io, async (engine) => {
+      const narrowed = filter(engine);
+      const found = await listSuppressions(engine.db, { ...narrowed, removed: input.flag('removed') });
+      if (found.length === 0 && narrowed.tenant !== undefined) await refuseUnknownTenant(engine, narrowed.tenant);
+      return found;
+    });
     const listed = rows.slice(0, LISTED);
     if (input.json) io.out.write(`${JSON.stringify({ suppressions: listed.map(shown), more: rows.length > LISTED })}\n`);
-    else if (rows.length === 0) io.out.write('Nothing is suppressed.\n');
+    else if (rows.length === 0) io.out.write(nothingFound(input, Object.keys(DESTINATION_FILTER), { none: 'Nothing is suppressed.', found: 'suppression' }));
     else {
       const head = ['tenant', 'channel', 'destination', 'sender', 'reason', 'source', 'since', 'actor', 'evidence', ...(input.flag('removed') ? ['taken back'] : [])];
       io.out.write(`${table(head, listed.map((row) => lineOf(row, input.flag('removed'))))}\n${moreThanListed(rows.length)}`);

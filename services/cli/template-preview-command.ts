@@ -51,9 +51,15 @@ const variablesOf = (input: Input, template: TemplateVersion): Record<string, st
   return given as Record<string, string>;
 };
 
-const shown = (template: TemplateVersion, preview: Extract<Preview, { ok: true }>, out: string | undefined): string => {
+const LOCALE = /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/;
+
+/** Whether a reader of that language gets the fallback, since the template has no text for it. */
+const isFallback = (locale: string, asked: string | undefined): boolean => asked !== undefined && asked.toLowerCase().split('-')[0] !== locale.toLowerCase().split('-')[0];
+
+const shown = (template: TemplateVersion, preview: Extract<Preview, { ok: true }>, { out, asked }: { out: string | undefined; asked: string | undefined }): string => {
   const { texts, sms, sampled } = preview;
   const lines = [`${template.name} ${template.version}, ${template.channel}, in ${preview.locale}`];
+  if (isFallback(preview.locale, asked)) lines.push(`there is no text for ${asked}, so its reader gets ${preview.locale}; there are: ${Object.keys(template.locales).join(', ')}`);
   if (sampled.length > 0) lines.push(`samples stand for: ${sampled.join(', ')}`);
   if (sms) lines.push('', texts.sms ?? '', '', `${sms.segments} segment${sms.segments === 1 ? '' : 's'}, ${sms.characters} characters, ${sms.encoding}`);
   else lines.push('', `Subject: ${texts.subject ?? ''}`, '', texts.text ?? '', '', out === undefined ? 'The HTML part: --out FILE' : `The HTML part is in ${out}`);
@@ -77,11 +83,13 @@ export const templatePreviewCommand: Command = {
     const template = await findTemplate(input.args[0] ?? '', io);
     const out = input.text('out');
     if (out !== undefined && template.channel !== 'email') throw new UsageError(`--out is for the HTML part of an email, and ${template.name} is for ${template.channel}`, '--out');
-    const preview = previewTemplate(template, { locale: input.text('locale') ?? template.fallbackLocale, variables: variablesOf(input, template) });
+    const asked = input.text('locale');
+    if (asked !== undefined && !LOCALE.test(asked)) throw new UsageError('--locale must be a language tag, such as en or de-AT', '--locale');
+    const preview = previewTemplate(template, { locale: asked ?? template.fallbackLocale, variables: variablesOf(input, template) });
     if (!preview.ok) throw new Refusal(`${template.name} ${template.version} cannot be rendered: ${preview.problem}`, { code: 'not_renderable', field: 'TEMPLATE', cure: 'correct the value, or see `npx tocsin template lint`' });
     if (out !== undefined) writeFileSync(out, preview.texts.html ?? '');
-    if (input.json) io.out.write(`${JSON.stringify({ name: template.name, version: template.version, channel: template.channel, locale: preview.locale, ...preview.texts, ...(preview.sms ?? {}), sampled: preview.sampled })}\n`);
-    else io.out.write(shown(template, preview, out));
+    if (input.json) io.out.write(`${JSON.stringify({ name: template.name, version: template.version, channel: template.channel, locale: preview.locale, is_fallback: isFallback(preview.locale, asked), ...preview.texts, ...(preview.sms ?? {}), sampled: preview.sampled })}\n`);
+    else io.out.write(shown(template, preview, { out, asked }));
     return 0;
   },
 };

@@ -5,8 +5,8 @@ import type { Engine } from '../../shared/delivery/engine.ts';
 import type { AttemptKey } from '../../shared/domain/words.ts';
 import { EVENT_ID, parseAttemptKey } from '../../shared/domain/words.ts';
 import type { Permitted } from '../../shared/domain/permitted.ts';
-import { permittedActions, REFUSALS } from '../../shared/domain/permitted.ts';
-import type { RetryRefusal } from '../../shared/domain/retry.ts';
+import { reasonCodeOf } from '../../shared/delivery/operator-reason.ts';
+import { insertAudit } from '../../shared/ledger/audit-entries.ts';
 import { redactText } from '../../shared/security/redact.ts';
 import { mayChange } from './board-rules.ts';
 import { callerOf } from './caller.ts';
@@ -14,6 +14,8 @@ import { seenIn } from './actions-section.ts';
 import { notificationPage } from './notification-page.ts';
 import type { ShownNotification } from './notification-view.ts';
 import { showNotification } from './notification-view.ts';
+import { OFFER_REFUSALS, offeredActions } from './offered-actions.ts';
+import type { OfferRefusal } from './offered-actions.ts';
 import { page } from './page.ts';
 import { readReason } from './reason-routes.ts';
 
@@ -54,20 +56,29 @@ const otherReason = ({ acts }: ShownNotification, { act, attempt, user }: SentFo
   return `Nothing was done: you ${PAST[act]} already, at ${new Date(stands.at).toISOString().slice(11, 19)} UTC, because “${redactText(said ?? '')}”. That reason stands, and the new one was not recorded.`;
 };
 
-/** Carries it out; null once it stands as it was asked for, else why nothing was done. */
-const perform = async (engine: Engine, { act, attempt }: SentForm, what: OperatorAct): Promise<'not_found' | 'refused' | RetryRefusal | null> => {
-  if (act === 'retry') {
-    if (attempt === null) return 'no_such_attempt';
-    const outcome = await retryAs(engine, { ...what, attempt });
-    return outcome.kind === 'refused' ? outcome.refusal : outcome.kind === 'not_found' ? 'not_found' : null;
+type NotDone = 'not_found' | 'refused' | OfferRefusal;
+
+/** Retries an attempt that the page has a retry for. That its dead letter was discarded is no entry, so the decider cannot refuse it. */
+const performRetry = async (engine: Engine, found: ShownNotification, what: OperatorAct & { attempt: AttemptKey }): Promise<NotDone | null> => {
+  const { attempt, audit, reason } = what;
+  if (offeredActions(found).some((one) => one.attempt === attempt && one.refusal === 'discarded')) {
+    await insertAudit(engine.db, audit, [{ action: 'notification.retry', target: attempt, result: 'discarded', reason: reasonCodeOf(reason) }], engine.now());
+    return 'discarded';
   }
+  const outcome = await retryAs(engine, what);
+  return outcome.kind === 'refused' ? outcome.refusal : outcome.kind === 'not_found' ? 'not_found' : null;
+};
+
+/** Carries it out; null once it stands as it was asked for, else why nothing was done. */
+const perform = async (engine: Engine, found: ShownNotification, { act, attempt }: SentForm, what: OperatorAct): Promise<NotDone | null> => {
+  if (act === 'retry') return attempt === null ? 'no_such_attempt' : performRetry(engine, found, { ...what, attempt });
   const outcome = await { close: closeAs, pause: pauseAs, resume: resumeAs }[act](engine, what);
   return outcome.kind === 'not_found' ? 'not_found' : outcome.kind === 'not_open' ? 'refused' : null;
 };
 
-const refusalWords = ({ state, now }: ShownNotification, { act, attempt }: SentForm, refused: 'refused' | RetryRefusal): string => {
-  const why = refused === 'refused' ? permittedActions(state, now).find((one) => one.action === act && one.attempt === attempt)?.refusal : refused;
-  return `Nothing was done: ${why ? REFUSALS[why] : 'it changed at that moment. Look again'}.`;
+const refusalWords = (shown: ShownNotification, { act, attempt }: SentForm, refused: Exclude<NotDone, 'not_found'>): string => {
+  const why = refused === 'refused' ? offeredActions(shown).find((one) => one.action === act && one.attempt === attempt)?.refusal : refused;
+  return `Nothing was done: ${why ? OFFER_REFUSALS[why] : 'it changed at that moment. Look again'}.`;
 };
 
 /** `GET /notifications/EVENT/act`, which leads to the page itself, and the four calls that its forms make. */
@@ -96,11 +107,11 @@ export const addActs = (app: Express, engine: Engine, sendMissing: (response: Re
     if (stale !== null) return again(409, stale, found);
     const read = readReason(given);
     if ('problem' in read) return again(422, read.problem, found);
-    const refused = await perform(engine, form, { eventId, reason: read.reason, actor: caller.user, audit: caller.audit });
+    const refused = await perform(engine, found, form, { eventId, reason: read.reason, actor: caller.user, audit: caller.audit });
     const after = refused === 'not_found' ? null : await find(eventId);
     if (!after) return sendMissing(response);
     if (refused === null || isRepeated(after, form)) return done(after);
-    again(409, refusalWords(after, form, refused as Exclude<typeof refused, 'not_found'>), after);
+    again(409, refusalWords(after, form, refused as Exclude<NotDone, 'not_found'>), after);
   };
   for (const kind of ACTS) app.post(`/notifications/:event_id/${kind}`, (request, response) => act(request, response.set('Cache-Control', 'no-store'), kind));
 };

@@ -1,5 +1,5 @@
+import { LONGEST_REASON } from '../../shared/config/reason-text.ts';
 import { CLOSE_CODES } from '../../shared/delivery/close-notification.ts';
-import { permittedActions, REFUSALS } from '../../shared/domain/permitted.ts';
 import type { Permitted } from '../../shared/domain/permitted.ts';
 import { findAttempt } from '../../shared/domain/state.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
@@ -8,7 +8,8 @@ import type { Role } from './board-rules.ts';
 import { mayChange } from './board-rules.ts';
 import type { ShownNotification } from './notification-view.ts';
 import { breachInShort, pausePreviewSection } from './pause-preview.ts';
-import { LONGEST_REASON } from './reason-page.ts';
+import { OFFER_REFUSALS, offeredActions } from './offered-actions.ts';
+import type { Offered } from './offered-actions.ts';
 
 /** Who looks at the page. */
 export interface Looker { user: string; role: Role; token: string | null }
@@ -28,7 +29,7 @@ const HELP: Readonly<Record<Permitted['action'], string>> = {
   close: codes(...CLOSE_CODES), pause: codes('maintenance', 'incident', 'wrong_person'), resume: codes('checked', 'done'), retry: codes('checked', 'provider_trouble', 'incident'),
 };
 
-const effectOf = ({ action, attempt }: Permitted, { state }: ShownNotification): string => {
+const effectOf = ({ action, attempt }: Offered, { state }: ShownNotification): string => {
   switch (action) {
     case 'close': return 'Nothing is submitted any more, and nobody is told of it again. It cannot be opened again.';
     case 'pause': return 'Nothing is started until it is resumed. Status reads and the expiry go on.';
@@ -41,7 +42,7 @@ const effectOf = ({ action, attempt }: Permitted, { state }: ShownNotification):
 /** The newest act that the page shows: a form brings it back, so that one who acts on an old page is told. */
 export const seenIn = ({ acts }: ShownNotification): number => acts.at(-1)?.version ?? 0;
 
-const fieldOf = (one: Permitted, view: ActionsView): string => {
+const fieldOf = (one: Offered, view: ActionsView): string => {
   const { shown, looker, problem } = view;
   const id = idOf(one);
   const back = problem !== undefined && idOf({ action: problem.act, attempt: problem.attempt }) === id ? problem : null;
@@ -52,7 +53,7 @@ ${back?.inField ? `<p id="${id}-problem" class="problem">${escapeHtml(back.probl
 <p class="buttons"><button type="submit" class="do">${nameOf(one)}</button></p></form>`;
 };
 
-const permittedCard = (one: Permitted, view: ActionsView): string => {
+const permittedCard = (one: Offered, view: ActionsView): string => {
   const id = idOf(one);
   const short = one.action === 'pause' ? breachInShort(view.shown) : null;
   const isOpen = view.problem !== undefined && idOf({ action: view.problem.act, attempt: view.problem.attempt }) === id;
@@ -70,10 +71,10 @@ export interface ActionsView { shown: ShownNotification; looker: Looker; problem
 
 /** What may be done to a notification now, each with its form for whoever may do it, and why the rest is not possible. */
 export const actionsSection = (view: ActionsView): string => {
-  const { shown: { state, now }, looker } = view;
-  const all = permittedActions(state, now);
+  const { looker } = view;
+  const all = offeredActions(view.shown);
   const able = all.filter(({ refusal }) => refusal === null);
-  const unable = all.flatMap((one) => (one.refusal === null ? [] : [`<li><strong>${nameOf(one)}</strong>: not now; ${REFUSALS[one.refusal]}.</li>`]));
+  const unable = all.flatMap((one) => (one.refusal === null ? [] : [`<li><strong>${nameOf(one)}</strong>: not now; ${OFFER_REFUSALS[one.refusal]}.</li>`]));
   return `<h2 id="actions">What may be done now</h2>
 ${able.length === 0 ? '<p>Nothing.</p>' : `${whoMay(looker)}<div class="acts">${able.map((one) => permittedCard(one, view)).join('')}</div>`}
 ${unable.length === 0 ? '' : `<ul class="unable soft">${unable.join('')}</ul>`}`;
@@ -81,4 +82,4 @@ ${unable.length === 0 ? '' : `<ul class="unable soft">${unable.join('')}</ul>`}`
 
 /** What the section rests on but for the time: while it stays so, a form that somebody writes in is left alone. */
 export const actionsHold = ({ shown }: ActionsView): string =>
-  [seenIn(shown), ...permittedActions(shown.state, shown.now).map((one) => `${idOf(one)}:${one.refusal ?? 'may'}`)].join(' ');
+  [seenIn(shown), ...offeredActions(shown).map((one) => `${idOf(one)}:${one.refusal ?? 'may'}`)].join(' ');

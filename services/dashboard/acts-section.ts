@@ -1,8 +1,8 @@
 import type { RecordedAct } from '../../shared/delivery/operator-acts.ts';
-import { permittedActions, REFUSALS } from '../../shared/domain/permitted.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { redactText } from '../../shared/security/redact.ts';
 import type { ShownNotification } from './notification-view.ts';
+import { OFFER_REFUSALS, offeredActions } from './offered-actions.ts';
 import { shownTime } from './page.ts';
 
 const PAST: Readonly<Record<RecordedAct['act'], string>> = { close: 'closed it', pause: 'paused it', resume: 'resumed it', retry: 'retried' };
@@ -26,9 +26,9 @@ export const byWhom = (shown: ShownNotification, act: RecordedAct['act'], code: 
 /** What its dead letters wait for, each with what is left to do about it, and who discarded one. */
 export const deadLetterWords = (shown: ShownNotification): string[] => shown.deadLetters.map(({ attempt, discarded }) => {
   if (discarded) return `The dead letter of ${shortOf(attempt)} was discarded by <strong>${escapeHtml(discarded.actor)}</strong> at ${shownTime(discarded.at)} because ${reasonOf(discarded, shown)}.`;
-  const retry = permittedActions(shown.state, shown.now).find((one) => one.action === 'retry' && one.attempt === attempt);
+  const retry = offeredActions(shown).find((one) => one.action === 'retry' && one.attempt === attempt);
   if (retry?.refusal === null) return `The dead letter of ${shortOf(attempt)} waits for an operator: retry it here, or <a href="/queues">discard it</a>.`;
-  return `The dead letter of ${shortOf(attempt)} waits for an operator: <a href="/queues">discard it</a>. It cannot be retried now: ${REFUSALS[retry?.refusal ?? 'no_such_attempt']}.`;
+  return `The dead letter of ${shortOf(attempt)} waits for an operator: <a href="/queues">discard it</a>. It cannot be retried now: ${OFFER_REFUSALS[retry?.refusal ?? 'no_such_attempt']}.`;
 });
 
 /** Everything that people did to it, the oldest first, each with its reason; empty where nobody did anything. */

@@ -10,6 +10,8 @@ import type { AuditActor } from '../../shared/ledger/audit-entries.ts';
 import { listDeadLetters, readDeadLetter } from '../../shared/ledger/dead-letters.ts';
 import type { QueueBackend } from '../../shared/queue/queue-backend.ts';
 import { deadLetterIdOf } from '../../shared/queue/queue-names.ts';
+import type { Logger } from '../../shared/telemetry/logger.ts';
+import { boardError } from './board-error.ts';
 import type { BoardAction, Role } from './board-rules.ts';
 import { actionOf, mayAct } from './board-rules.ts';
 import { DeadLetterAdapter } from './dead-letter-adapter.ts';
@@ -18,27 +20,31 @@ import { page } from './page.ts';
 
 /** Who calls, by the request's headers, and how the trail names him. */
 export type WhoCalls = (headers: Record<string, string | undefined>) => { user: string; role: Role; audit?: AuditActor };
-export interface BoardSettings { engine: Engine; queue: QueueBackend; who: WhoCalls }
+export interface BoardSettings { engine: Engine; queue: QueueBackend; who: WhoCalls; log: Logger }
 
-type Refusal = { allow: false; status: 403; message: string };
-const refuse = (message: string): Refusal => ({ allow: false, status: 403, message });
+type Refusal = { allow: false; status: 403 | 409; message: string };
+const refuse = (message: string, status: Refusal['status'] = 403): Refusal => ({ allow: false, status, message });
 
 const BATCH = 500;
 
-const asked = async ({ engine }: BoardSettings, action: Exclude<BoardAction, { kind: 'read' }>, by: { user: string; reason: string; audit: AuditActor }): Promise<void> => {
+/** A job stands a moment longer than its dead letter. Where that was retried already, once more is harmless; in any other end there is nothing to retry. */
+const isOver = (resolution: string | null): boolean => resolution !== null && resolution !== 'retried';
+
+const asked = async ({ engine }: Pick<BoardSettings, 'engine'>, action: Exclude<BoardAction, { kind: 'read' }>, by: { user: string; reason: string; audit: AuditActor }): Promise<Refusal | undefined> => {
   const request = { action: action.kind === 'discard' ? 'discard' as const : 'retry' as const, actor: by.user, reason: by.reason, audit: by.audit };
   if (action.kind !== 'retry_all') {
     const id = deadLetterIdOf(action.jobId);
     const row = id === null ? null : await readDeadLetter(engine.db, BigInt(id));
+    if (row && action.kind === 'retry' && isOver(row.resolution)) return refuse(`Nothing is left to retry: this dead letter has ended (${row.resolution}). It leaves the board by itself.`, 409);
     if (row) await requestDeadLetters(engine, [row], request);
-    return;
+    return undefined;
   }
   const channel = action.queue.startsWith('sms') ? 'sms' as const : 'email' as const;
   let below: bigint | undefined;
   for (;;) {
     const rows = await listDeadLetters(engine.db, { channel }, { limit: BATCH, ...(below === undefined ? {} : { below }) });
     await requestDeadLetters(engine, rows, request);
-    if (rows.length < BATCH) return;
+    if (rows.length < BATCH) return undefined;
     below = rows.at(-1)?.id;
   }
 };
@@ -47,7 +53,7 @@ const asked = async ({ engine }: BoardSettings, action: Exclude<BoardAction, { k
  * The rule of the board, asked before every call: reading is free, dead letters are retried and discarded by an operator who said
  * why, everything else is refused for everyone. It only records what was asked; a coordinator's worker decides.
  */
-export const boardRule = (settings: BoardSettings) => async (call: { method: string; route: string; request: { params: Record<string, unknown>; headers: Record<string, string | undefined> } }): Promise<Refusal | undefined> => {
+export const boardRule = (settings: Omit<BoardSettings, 'log'>) => async (call: { method: string; route: string; request: { params: Record<string, unknown>; headers: Record<string, string | undefined> } }): Promise<Refusal | undefined> => {
   const { engine, who } = settings;
   const { user, role, audit } = who(call.request.headers);
   const action = actionOf({ method: call.method, route: call.route, params: call.request.params });
@@ -56,8 +62,7 @@ export const boardRule = (settings: BoardSettings) => async (call: { method: str
   if (action.kind === 'read') return undefined;
   const stated = statedReason(engine.ring, call.request.headers, { user, now: engine.now() });
   if (stated === null) return refuse('Say why first: open /reason, state a reason, and try again. It is recorded with what you do.');
-  await asked(settings, action, { user, reason: stated.reason, audit: audit ?? { actor: user, role, via: 'dashboard', session: null, client: null, requestId: randomUUID() } });
-  return undefined;
+  return asked(settings, action, { user, reason: stated.reason, audit: audit ?? { actor: user, role, via: 'dashboard', session: null, client: null, requestId: randomUUID() } });
 };
 
 /** The board brings styles of its own in its page, and nothing from anywhere else. */
@@ -93,6 +98,8 @@ const buildBoard = async (settings: BoardSettings, basePath: string): Promise<Ha
       },
     },
   });
+  // After the board is made, which sets its own.
+  serverAdapter.setErrorHandler(boardError(settings.log));
   return serverAdapter.getRouter() as Handler;
 };
 

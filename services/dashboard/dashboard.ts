@@ -26,6 +26,8 @@ import { callerOf } from './caller.ts';
 import { siteCookies } from './cookies.ts';
 import { DASHBOARD_CSS } from './dashboard-css.ts';
 import { DASHBOARD_SCRIPT } from './dashboard-script.ts';
+import { logDefect } from './defects.ts';
+import { addHealth } from './health-routes.ts';
 import { addList } from './list-routes.ts';
 import { requireLogin } from './login.ts';
 import { addLogin } from './login-routes.ts';
@@ -33,6 +35,7 @@ import { addReason } from './reason-routes.ts';
 import { requireToken, sameOrigin } from './same-origin.ts';
 import { addNotificationPages } from './notification-routes.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
+import { otherMethods } from './other-methods.ts';
 import { page } from './page.ts';
 import type { TicketContent } from './ticket-page.ts';
 import { ticketPage } from './ticket-page.ts';
@@ -84,20 +87,16 @@ const addPages = (router: Router, engine: Engine): void => {
   });
 };
 
-/** A page for every error. The log names the kind of an error and where it arose, never its message, which may quote data. */
+/** A page for every error. */
 const errors = (log: Logger): ErrorRequestHandler => (error: unknown, request, response, next) => {
   if (response.headersSent) {
     next(error);
     return;
   }
-  const id = randomUUID();
   const away = isDatabaseAway(error);
   const said = (error as { status?: number } | null)?.status ?? 0;
   const refused = error instanceof URIError || (said >= 400 && said < 500);
-  if (!away && !refused) {
-    const { name, stack } = (error instanceof Error ? error : {}) as Partial<Error>;
-    log.error({ event: EVENTS.requestFailed, request_id: id, method: request.method, error: name, frames: stack?.split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 12) });
-  }
+  const id = away || refused ? randomUUID() : logDefect(log, error, request.method);
   const [status, heading, text] = away ? [503, 'Not available for a moment', 'The ledger cannot be reached. Try again in a few seconds.'] as const
     : refused ? [400, 'That could not be read', 'The address or the form is not properly encoded, or too long.'] as const
       : [500, 'Something went wrong', 'It was noted.'] as const;
@@ -123,28 +122,21 @@ export const createDashboard = ({ engine, queue, config, log }: DashboardSetting
     }
     next();
   });
-  app.get('/healthz', (_request, response) => { response.json({ status: 'alive' }); });
-  app.get('/metrics', async (_request, response) => {
-    const { type, text } = await engine.metrics.scrape();
-    response.set('Cache-Control', 'no-store').set('Content-Type', type).send(text);
-  });
+  addHealth(app, engine);
   app.get('/dashboard.css', (_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('css').send(DASHBOARD_CSS); });
   app.get('/dashboard.js', (_request, response) => { response.set('Cache-Control', 'public, max-age=300').type('js').send(DASHBOARD_SCRIPT); });
   addLogin(app, engine, cookies);
   app.use(requireLogin(engine, cookies), sameOrigin);
-  if (queue) app.use(BOARD, requireToken({ or: 'own_origin' }), board({ engine, queue, who: callerOf }, BOARD));
+  if (queue) app.use(BOARD, requireToken({ or: 'own_origin' }), board({ engine, queue, who: callerOf, log }, BOARD));
   // Whatever changes something is below this line, and needs the token of its session.
   app.use(express.urlencoded({ extended: false, limit: '8kb' }), requireToken());
   addAccount(app, engine, cookies);
   addReason(app, engine);
   addActs(app, engine, sendMissing);
-  app.use((request, response, next) => {
-    response.set('Cache-Control', 'no-store');
-    if (request.method === 'GET' || request.method === 'HEAD') next();
-    else response.status(405).set('Allow', 'GET, HEAD').type('html').send(page('Not possible', '<h1>That does not work here</h1><p>These pages can only be read.</p>'));
-  });
+  app.use((_request, response, next) => { response.set('Cache-Control', 'no-store'); next(); });
   addPages(app, engine);
   addAudit(app, engine);
+  app.use(otherMethods(app));
   app.use((_request, response) => sendMissing(response));
   app.use(errors(log));
   return app;

@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { redactText } from '../../shared/security/redact.ts';
 import { page } from './page.ts';
+import { sendProblem } from './problem.ts';
 
 /** What may stand in a filter of a list. `words` completes "… is …", or lists what there is. */
 export interface FilterRule { words: string; fits: (value: string) => boolean }
@@ -32,6 +33,6 @@ export const wrongFilter = (query: Readonly<Record<string, unknown>>, rules: Fil
 /** Answers 400 with what is wrong: a page, or to whoever accepts nothing else a problem (RFC 9457). */
 export const refuseFilter = (request: Request, response: Response, problem: string): void => {
   response.status(400).vary('Accept');
-  if (request.accepts(['html', 'json']) === 'json') response.type('application/problem+json').send(JSON.stringify({ type: 'about:blank', title: 'Bad Request', status: 400, code: 'unknown_filter', detail: problem }));
+  if (request.accepts(['html', 'json']) === 'json') sendProblem(response, 400, { code: 'unknown_filter', detail: problem });
   else response.type('html').send(page('Not understood', `<h1>That filter is not understood</h1><p class="problem" role="alert">${escapeHtml(problem)}</p><p><a href="${escapeHtml(request.path)}">The whole list</a></p>`));
 };

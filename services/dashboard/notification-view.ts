@@ -1,5 +1,6 @@
 import type { ChannelAnswer } from '../../shared/domain/answer-channels.ts';
 import { answerChannels } from '../../shared/domain/answer-channels.ts';
+import type { LetterEnd } from '../../shared/domain/explain-dead-letter.ts';
 import { explain } from '../../shared/domain/explain.ts';
 import { fold } from '../../shared/domain/evolve.ts';
 import type { NotificationState } from '../../shared/domain/state.ts';
@@ -27,6 +28,8 @@ export interface ShownNotification {
   acts: RecordedAct[];
   /** Those that wait, and those that somebody discarded. */
   deadLetters: ToldDeadLetter[];
+  /** How dead letters ended that have, the oldest first. */
+  letterEnds: LetterEnd[];
   /** Why each channel was used or not, one answer for each. */
   channels: ChannelAnswer[];
   explanation: string[];
@@ -55,10 +58,10 @@ export const showNotification = async (engine: Engine, eventId: string): Promise
   const state = fold(eventId, drawn.map(({ at, kind, details }) => ({ at, transition: { kind, details } as unknown as Transition })));
   const acts = await readOperatorActs(engine, eventId, entries);
   const letters = await readDeadLettersOf(engine.db, state);
-  const ends = endsOf(letters);
+  const letterEnds = endsOf(letters);
   const now = engine.now();
   return {
-    record, bound, state, entries, acts, deadLetters: toldDeadLetters(engine, eventId, letters), now, hasTicket: ticket !== null, channels: answerChannels(state, drawn, bound.policy, ends), explanation: explain(state, drawn, bound.policy, ends),
+    record, bound, state, entries, acts, deadLetters: toldDeadLetters(engine, eventId, letters), letterEnds, now, hasTicket: ticket !== null, channels: answerChannels(state, drawn, bound.policy, letterEnds), explanation: explain(state, drawn, bound.policy, letterEnds),
     picture: pictureOf({ state, entries: drawn, reservesMs: bound.policy.steps.filter((step) => !step.shadow).map((step) => step.reserveMs), now }),
   };
 };

@@ -1,11 +1,9 @@
+import { LONGEST_REASON } from '../../shared/config/reason-text.ts';
 import { escapeHtml } from '../../shared/http/escape-html.ts';
 import { tokenField } from './account-page.ts';
 import { page, shownTime } from './page.ts';
 import type { StatedReason } from './operator-session.ts';
 import { REASON_LASTS_MS } from './operator-session.ts';
-
-/** Longest reason, in characters. */
-export const LONGEST_REASON = 500;
 
 export interface ReasonView { stated: StatedReason | null; token: string | null; /** By his role. */ may: boolean; problem?: string | undefined }
 

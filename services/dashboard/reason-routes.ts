@@ -1,4 +1,5 @@
 import type { Express } from 'express';
+import { reasonFault } from '../../shared/config/reason-text.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { reasonCodeOf } from '../../shared/delivery/operator-reason.ts';
 import { insertAudit } from '../../shared/ledger/audit-entries.ts';
@@ -6,13 +7,16 @@ import { mayChange } from './board-rules.ts';
 import { callerOf } from './caller.ts';
 import { NO_REASON_COOKIE, reasonCookie, statedReason } from './operator-session.ts';
 import { page } from './page.ts';
-import { LONGEST_REASON, reasonPage } from './reason-page.ts';
+import { reasonPage } from './reason-page.ts';
 
-/** A person's reason from a form; or what is wrong with it. */
+/** A person's reason from a form, by the rule of the API and the command line; or what is wrong with it. */
 export const readReason = (given: unknown): { reason: string } | { problem: string } => {
+  // What a form holds twice is read as a list.
+  if (Array.isArray(given)) return { problem: 'The reason is given several times. Give it once.' };
   const text = typeof given === 'string' ? given.trim() : '';
   if (text === '') return { problem: 'A reason is missing.' };
-  return text.length > LONGEST_REASON ? { problem: `The reason is longer than ${LONGEST_REASON} characters.` } : { reason: text };
+  const fault = reasonFault(text);
+  return fault === null ? { reason: text } : { problem: `The reason ${fault}. Give a code or a sentence.` };
 };
 
 /** `GET` and `POST /reason`: an operator states why he acts on dead letters, or takes it back. */

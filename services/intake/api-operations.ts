@@ -36,7 +36,7 @@ const tickets = (roster: Roster, demo: boolean): Operation[] => [{
   answers: { 200: { description: 'How it stands.', schema: answers.ticketReceipt, example: example.TICKET_RECEIPT } }, problems: { 404: ['not_found'] },
 }];
 
-const forEvent = { group: 'Notifications', needsKey: true, scope: 'notifications:read', parameters: [eventId], problems: { 404: ['not_found'] } } as const;
+const forEvent = { group: 'Notifications', needsKey: true, scope: 'notifications:read', parameters: [eventId], problems: { 400: ['unknown_field'], 404: ['not_found'] } } as const;
 const acting = { ...forEvent, scope: 'notifications:act' as const, parameters: [eventId], problems: { ...BODY, 404: ['not_found'], 409: ['not_open'] } };
 const REASON_EXAMPLE = { reason: 'taken', actor: 'jane.d' };
 

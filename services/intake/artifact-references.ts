@@ -22,12 +22,15 @@ const linkedChannels = ({ policy, templates }: BoundVersions): Channel[] =>
 
 const carriesReports = (bound: BoundVersions): boolean => linkedChannels(bound).length > 0 || bound.policy.steps.some(({ attachUpToBytes }) => attachUpToBytes !== undefined);
 
+/** Variables of the links that are made here, and that no request may give. */
+export const madeHere = (bound: BoundVersions): string[] => (carriesReports(bound) ? Object.values(LINK_VARIABLES) : []);
+
 const unprocessable = (field: string, [problem, cure]: readonly [string, string], code: string): Problem => faultyFields([{ field, problem, cure }], code, 422);
 
 const refusalOf = (fields: NotificationFields, bound: BoundVersions, found: { artifacts: readonly ArtifactRecord[]; tenant: string; now: number }): Problem | null => {
   const { artifacts = [] } = fields;
-  const given = Object.values(LINK_VARIABLES).find((name) => Object.hasOwn(fields.variables, name));
-  if (given !== undefined && carriesReports(bound)) return unprocessable(`variables.${given}`, ['is made here', 'leave it out'], 'unknown_variable');
+  const given = madeHere(bound).find((name) => Object.hasOwn(fields.variables, name));
+  if (given !== undefined) return unprocessable(`variables.${given}`, ['is made here', 'leave it out'], 'unknown_variable');
   if (artifacts.length > 0 && !carriesReports(bound)) return unprocessable('artifacts', ['are carried by no message of this purpose', 'leave them out, or name a purpose such as account-report'], 'artifacts_not_carried');
   if (artifacts.length === 0) return carriesReports(bound) ? unprocessable('artifacts', ['are missing', 'store the report with POST /artifacts, and give its artifact here'], 'artifact_required') : null;
   const expiresAt = fields.expiresAt ?? found.now + bound.policy.expiresAfterMs;

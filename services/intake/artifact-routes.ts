@@ -9,7 +9,7 @@ import type { ArtifactRecord } from '../../shared/ledger/artifacts.ts';
 import { apiKeyOf, requireApiKey } from './api-key-auth.ts';
 import type { Cures } from './faults.ts';
 import { readFields } from './faults.ts';
-import { faultyFields, Problem } from './problem.ts';
+import { faultyFields, Problem, WHOLE_BODY } from './problem.ts';
 import { addRoute } from './routes.ts';
 
 /** Most bytes of an artifact where nothing else is set: below what mail servers take, once it is written in base64. */
@@ -83,7 +83,7 @@ const postArtifact = (engine: Engine, maxBytes: number): RequestHandler => async
     throw faultyFields([{ field: 'Content-Digest', problem: 'is not the checksum of what arrived', cure: 'send the report again, whole' }], 'checksum_mismatch', 422);
   }
   if (outcome.kind === 'empty') {
-    throw faultyFields([{ field: '', problem: 'is empty', cure: 'send the bytes of the report; see that it was made before it was sent' }], 'artifact_empty', 422);
+    throw faultyFields([{ field: WHOLE_BODY, problem: 'is empty', cure: 'send the bytes of the report; see that it was made before it was sent' }], 'artifact_empty', 422);
   }
   response.status(outcome.again ? 200 : 201).set('Cache-Control', 'no-store').json({ ...bodyOf(outcome.artifact), ...(outcome.again ? { replayed: true } : {}) });
 };

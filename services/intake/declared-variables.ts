@@ -2,6 +2,7 @@ import { onceEach } from '../../shared/content/once-each.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import type { BoundVersions } from '../../shared/delivery/versions.ts';
 import { refuseUnlessAccepted } from './accepted-before.ts';
+import { madeHere } from './artifact-references.ts';
 import type { NotificationFields } from './notification-fields.ts';
 import { faultyFields } from './problem.ts';
 
@@ -22,6 +23,8 @@ export const refuseUndeclared = async (engine: Engine, fields: NotificationField
   const known = declaredIn(bound);
   const undeclared = Object.keys(fields.variables).filter((name) => !known.has(name));
   if (undeclared.length === 0) return;
-  const cure = `remove it, or use one of ${[...known].filter((name) => !SHARED.includes(name)).join(', ')}`;
+  const not = new Set([...SHARED, ...madeHere(bound)]);
+  const open = [...known].filter((name) => !not.has(name));
+  const cure = open.length === 0 ? 'remove it: this purpose takes none' : `remove it, or use one of ${open.join(', ')}`;
   await refuseUnlessAccepted(engine, key, faultyFields(undeclared.map((name) => ({ field: `variables.${name}`, problem: 'is declared by no template of this purpose', cure })), 'unknown_variable', 422));
 };

@@ -1,14 +1,10 @@
 import { z } from 'zod';
+import { isBlank } from '../../shared/config/reason-text.ts';
 import type { Fault } from './problem.ts';
-import { Problem, faultyFields } from './problem.ts';
+import { Problem, WHOLE_BODY, faultyFields } from './problem.ts';
 
 const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}]*$/u;
 const HALF_PAIR = /\p{Surrogate}/u;
-/** Spaces, controls and what Unicode draws as nothing; the blank of Braille is a symbol, and yet nothing to read. */
-const UNSEEN = /^[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
-
-/** Whether there is nothing to see in a text: spaces, line breaks and characters without width only. */
-export const isBlank = (text: string): boolean => UNSEEN.test(text);
 
 /** A text on one line: no control or invisible formatting characters, so that it can be a header, a log field or a key. */
 export const oneLine = (most: number) => z.string()
@@ -90,9 +86,9 @@ const faultsOf = (issue: z.core.$ZodIssue, body: unknown, cures: Cures): Fault[]
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ field: fieldName([...issue.path, key]), problem: 'is not a field of this request', cure: 'remove it, or correct its name' }));
   }
-  const field = fieldName(issue.path);
+  const field = issue.path.length === 0 ? WHOLE_BODY : fieldName(issue.path);
   const problem = issue.code === 'invalid_type' ? wrongType(issue.expected, valueAt(body, issue.path)) : issue.message;
-  return [{ field, problem, cure: field === '' ? 'send an object with the fields of this request' : cureOf(field, cures) }];
+  return [{ field, problem, cure: field === WHOLE_BODY ? 'send an object with the fields of this request' : cureOf(field, cures) }];
 };
 
 /** One fault per field: the first that was found. */

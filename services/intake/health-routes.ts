@@ -1,28 +1,22 @@
 import type { RequestHandler, Router } from 'express';
 import type { Engine } from '../../shared/delivery/engine.ts';
+import { inTime } from '../../shared/http/in-time.ts';
 import { oldestDueAges } from '../../shared/ledger/heartbeat.ts';
 import { missingMigrations } from '../../shared/ledger/migrate.ts';
 import { Problem } from './problem.ts';
 import { addRoute } from './routes.ts';
 
-const ANSWER_WITHIN_MS = 5_000;
 const BEHIND_AFTER_MS = 10_000;
 
-/** A check that hangs is a check that failed: whoever asks has a limit of its own. */
-const inTime = async <Value>(check: Promise<Value>): Promise<Value> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Problem({ status: 503, code: 'database_slow', detail: 'The database did not answer in time.', headers: { 'Retry-After': '5' } })), ANSWER_WITHIN_MS);
-  });
-  try {
-    return await Promise.race([check, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** @throws Problem 503 where the check hangs. */
+const answered = async <Value>(check: Promise<Value>): Promise<Value> => {
+  const value = await inTime(check);
+  if (value === null) throw new Problem({ status: 503, code: 'database_slow', detail: 'The database did not answer in time.', headers: { 'Retry-After': '5' } });
+  return value;
 };
 
 const ready = (engine: Engine): RequestHandler => async (_request, response) => {
-  const missing = await inTime(missingMigrations((text) => engine.db.query({ name: 'tocsin_migrations_v1', text }, [])));
+  const missing = await answered(missingMigrations((text) => engine.db.query({ name: 'tocsin_migrations_v1', text }, [])));
   if (missing.length > 0) {
     throw new Problem({ status: 503, code: 'not_migrated', detail: 'The database lacks migrations. Run "tocsin migrate".', members: { missing_migrations: missing } });
   }
@@ -30,7 +24,7 @@ const ready = (engine: Engine): RequestHandler => async (_request, response) => 
 };
 
 const engineHealth = (engine: Engine): RequestHandler => async (_request, response) => {
-  const { decisionMs, pollMs, outboxMs } = await inTime(oldestDueAges(engine.db, engine.now()));
+  const { decisionMs, pollMs, outboxMs } = await answered(oldestDueAges(engine.db, engine.now()));
   const oldestDue = { decision_ms: decisionMs, poll_ms: pollMs, outbox_ms: outboxMs };
   if (Math.max(decisionMs, pollMs, outboxMs) > BEHIND_AFTER_MS) {
     throw new Problem({ status: 503, code: 'engine_behind', detail: `Work has been due for more than ${BEHIND_AFTER_MS / 1000} seconds. See that a coordinator runs.`, members: { oldest_due: oldestDue } });

@@ -1,4 +1,5 @@
 import type { RequestHandler, Response, Router } from 'express';
+import { z } from 'zod';
 import { answerChannels } from '../../shared/domain/answer-channels.ts';
 import { fold } from '../../shared/domain/evolve.ts';
 import { explain } from '../../shared/domain/explain.ts';
@@ -9,6 +10,7 @@ import { endsOf, readDeadLettersOf } from '../../shared/ledger/dead-letters.ts';
 import { readEntries, readNotification } from '../../shared/ledger/reads.ts';
 import { apiKeyOf, requireApiKey } from './api-key-auth.ts';
 import { closeById, closeByKey } from './closing.ts';
+import { readFields } from './faults.ts';
 import { getFeed } from './feed-routes.ts';
 import { detailsOf, entryView, notificationView } from '../../shared/delivery/notification-view.ts';
 import { postNotification } from './notifications.ts';
@@ -17,6 +19,9 @@ import type { Site } from './page.ts';
 import { notFound } from './problem.ts';
 import { jsonBody } from './read-body.ts';
 import { addRoute } from './routes.ts';
+
+/** Of a call that has no query: a misspelt one would else be ignored without a word. */
+const noQuerySchema = z.strictObject({});
 
 type ForEvent = RequestHandler<{ event_id: string }>;
 
@@ -55,13 +60,18 @@ export const addNotificationRoutes = (router: Router, { engine, site, preconditi
     response.set('Cache-Control', 'no-store');
     next();
   };
+  // Read only where there is a query: the address alone is what nearly all have.
+  const noQuery: RequestHandler = (request, _response, next) => {
+    if (request.url.includes('?')) readFields(noQuerySchema, request.query, {});
+    next();
+  };
   const forEvent = (handler: ForEvent): RequestHandler => handler as unknown as RequestHandler;
-  addRoute(router, '/notifications', { get: [key('feed:read'), uncached, getFeed(engine)], post: [admit, key('notifications:write'), jsonBody, postNotification(engine, { site, preconditionOrigins, linkHosts })] });
-  addRoute(router, '/notifications/close', { post: [key('notifications:act'), jsonBody, closeByKey(engine)] });
-  addRoute(router, '/notifications/:event_id', { get: [key('notifications:read'), uncached, forEvent(getOne(engine))] });
-  addRoute(router, '/notifications/:event_id/history', { get: [key('notifications:read'), uncached, forEvent(getHistory(engine))] });
-  addRoute(router, '/notifications/:event_id/explanation', { get: [key('notifications:read'), uncached, forEvent(getExplanation(engine))] });
-  addRoute(router, '/notifications/:event_id/close', { post: [key('notifications:act'), jsonBody, forEvent(closeById(engine))] });
-  addRoute(router, '/notifications/:event_id/pause', { post: [key('notifications:act'), jsonBody, forEvent(pauseById(engine))] });
-  addRoute(router, '/notifications/:event_id/resume', { post: [key('notifications:act'), jsonBody, forEvent(resumeById(engine))] });
+  addRoute(router, '/notifications', { get: [key('feed:read'), uncached, getFeed(engine)], post: [admit, key('notifications:write'), noQuery, jsonBody, postNotification(engine, { site, preconditionOrigins, linkHosts })] });
+  addRoute(router, '/notifications/close', { post: [key('notifications:act'), noQuery, jsonBody, closeByKey(engine)] });
+  addRoute(router, '/notifications/:event_id', { get: [key('notifications:read'), uncached, noQuery, forEvent(getOne(engine))] });
+  addRoute(router, '/notifications/:event_id/history', { get: [key('notifications:read'), uncached, noQuery, forEvent(getHistory(engine))] });
+  addRoute(router, '/notifications/:event_id/explanation', { get: [key('notifications:read'), uncached, noQuery, forEvent(getExplanation(engine))] });
+  addRoute(router, '/notifications/:event_id/close', { post: [key('notifications:act'), noQuery, jsonBody, forEvent(closeById(engine))] });
+  addRoute(router, '/notifications/:event_id/pause', { post: [key('notifications:act'), noQuery, jsonBody, forEvent(pauseById(engine))] });
+  addRoute(router, '/notifications/:event_id/resume', { post: [key('notifications:act'), noQuery, jsonBody, forEvent(resumeById(engine))] });
 };

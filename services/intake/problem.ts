@@ -32,7 +32,10 @@ export const problemBody = ({ status, code, detail, faults = [], members = {} }:
   ...(faults[0] ? { field: faults[0].field, errors: faults } : {}), ...members,
 });
 
-const sentence = ({ field, problem, cure }: Fault): string => `${field === '' ? 'The body' : field} ${problem}: ${cure}.`;
+/** The name under which a body that is at fault as a whole is told. */
+export const WHOLE_BODY = 'body';
+
+const sentence = ({ field, problem, cure }: Fault): string => `${field === WHOLE_BODY ? 'The body' : field} ${problem}: ${cure}.`;
 
 /** An answer stays below 10 KB, however much was wrong with the request. */
 const MOST_FAULTS = 20;

@@ -3,7 +3,8 @@ import type { Roster } from '../../shared/content/roster.ts';
 import { findPerson, knownCategories } from '../../shared/content/roster.ts';
 import { normaliseEmail, normalisePhone } from '../../shared/content/address.ts';
 import type { Cures } from './faults.ts';
-import { freeText, isBlank, localeField, oneLine, readAs, readFields, regionField } from './faults.ts';
+import { isBlank } from '../../shared/config/reason-text.ts';
+import { freeText, localeField, oneLine, readAs, readFields, regionField } from './faults.ts';
 import { Problem } from './problem.ts';
 
 export const MESSAGE_LIMIT = 10_000;

@@ -1,9 +1,9 @@
+import { isBlank } from '../../shared/config/reason-text.ts';
 import { LiquidError, compilePart } from '../../shared/content/liquid.ts';
 import { onceEach } from '../../shared/content/once-each.ts';
 import type { TemplateVersion } from '../../shared/content/template.ts';
 import type { Engine } from '../../shared/delivery/engine.ts';
 import { refuseUnlessAccepted } from './accepted-before.ts';
-import { isBlank } from './faults.ts';
 import type { NotificationFields } from './notification-fields.ts';
 import type { Fault } from './problem.ts';
 import { faultyFields } from './problem.ts';

@@ -1,5 +1,5 @@
 import express from 'express';
-import type { ErrorRequestHandler, Router } from 'express';
+import type { Router } from 'express';
 import { z } from 'zod';
 import { OUTAGE_KINDS } from './outage.ts';
 import { createInboundApi } from './inbound-api.ts';
@@ -18,12 +18,6 @@ const messagesQuery = z.object({
 });
 
 const faultsOf = (error: z.ZodError): ScriptFault[] => error.issues.map((issue) => ({ field: issue.path.join('.'), detail: issue.message }));
-
-const unreadable: ErrorRequestHandler = (error: { status?: number }, _request, response, next) => {
-  // only what body-parser found wrong with the request; anything else is a defect and takes the default way
-  if (error.status !== undefined && error.status >= 400 && error.status < 500) problem(response, 'body_unreadable', [{ field: 'body', detail: 'must be JSON' }]);
-  else next(error);
-};
 
 const addMessages = (router: Router, { inbox, replies, now }: Provider): void => {
   router.get('/messages', (request, response) => {
@@ -85,6 +79,5 @@ export const createControlApi = (provider: Provider): Router => {
   });
   addMessages(router, provider);
   router.use(createInboundApi(provider));
-  router.use(unreadable);
   return router;
 };

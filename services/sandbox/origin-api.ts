@@ -3,6 +3,7 @@ import type { Router } from 'express';
 import { z } from 'zod';
 import type { OriginStandIn } from './origin.ts';
 import { ORDER_ANSWERS } from './origin.ts';
+import { problem } from './problem.ts';
 
 const body = z.strictObject({ order: z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be letters, digits, _ and -'), answer: z.enum(ORDER_ANSWERS) });
 
@@ -15,8 +16,7 @@ export const createOriginApi = (origin: OriginStandIn): Router => {
   router.post('/orders', express.json(), (request, response) => {
     const read = body.safeParse(request.body ?? {});
     if (!read.success) {
-      const errors = read.error.issues.map((issue) => ({ field: issue.path.join('.'), detail: issue.message }));
-      response.status(400).type('application/problem+json').send(JSON.stringify({ type: 'about:blank', title: 'Bad Request', status: 400, code: 'order_invalid', ...errors[0], errors }));
+      problem(response, 'order_invalid', read.error.issues.map((issue) => ({ field: issue.path.join('.'), detail: issue.message })));
       return;
     }
     origin.set(read.data.order, read.data.answer);

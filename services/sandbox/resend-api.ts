@@ -7,6 +7,7 @@ import type { Provider, ResendAccount } from './provider.ts';
 import { refuseAsResend } from './resend-errors.ts';
 import { createResendSubmit, isEmailId, RESEND } from './resend-submit.ts';
 import type { StatusEvent } from './script.ts';
+import { refusedStatus } from './unreadable.ts';
 
 /** The words of scripts that the API has another word for; any other goes out as it is. */
 const EVENTS: Record<string, string> = { accepted: 'sent', sending: 'queued', undelivered: 'bounced', read: 'opened' };
@@ -21,9 +22,10 @@ const emailOf = (receipt: Receipt, now: number): Record<string, unknown> => ({
   html: receipt.html, text: receipt.text, bcc: null, cc: null, reply_to: null, last_event: resendEvent(readFate(receipt, now).event), scheduled_at: null,
 });
 
-const unreadable: ErrorRequestHandler = (error: { status?: number }, _request, response, next) => {
-  if (error.status !== undefined && error.status >= 400 && error.status < 500) refuseAsResend(response, 550, error.status);
-  else next(error);
+const unreadable: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+  const status = refusedStatus(error);
+  if (status === null) next(error);
+  else refuseAsResend(response, 550, status);
 };
 
 /**

@@ -27,6 +27,7 @@ import { createSmtpProvider } from './smtp-provider.ts';
 import { createResendApi } from './resend-api.ts';
 import { createSinchApi } from './sinch-api.ts';
 import { createTwilioApi } from './twilio-api.ts';
+import { failed, missing } from './unreadable.ts';
 import { countsOf, viewsOf } from './views.ts';
 import type { Counts, MessageFilter, MessageView } from './views.ts';
 
@@ -136,6 +137,7 @@ const createApp = (provider: Provider, settings: SandboxSettings, origin: Origin
   });
   if (origin) app.use(createOriginApi(origin));
   app.use(createControlApi(provider));
+  app.use(missing, failed);
   return app;
 };
 

@@ -11,6 +11,7 @@ import { segmentsOf } from './segments.ts';
 import { batchReport, isBatchId, recipientReport, sinchBatch, sinchListing } from './sinch-batch.ts';
 import { refuseAsSinch } from './sinch-errors.ts';
 import { isAccepted, newBatchId, sha256 } from './submission.ts';
+import { refusedStatus } from './unreadable.ts';
 
 const SINCH: Dialect = {
   channel: 'sms', codes: { unauthorized: 20003, notFound: 20404, reject: 21211, throttle: 20429, fail: 20500 }, takenStatus: 201,
@@ -93,9 +94,10 @@ const addReports = (router: Router, { inbox, now }: Provider): void => {
   });
 };
 
-const unreadable: ErrorRequestHandler = (error: { status?: number }, _request, response, next) => {
-  if (error.status !== undefined && error.status >= 400 && error.status < 500) response.status(error.status).json({ code: 'syntax_invalid_json', text: 'The body is not JSON' });
-  else next(error);
+const unreadable: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+  const status = refusedStatus(error);
+  if (status === null) next(error);
+  else response.status(status).json(status === 413 ? { code: 'syntax_constraint_violation', text: 'The body is too long' } : { code: 'syntax_invalid_json', text: 'The body is not JSON' });
 };
 
 /**

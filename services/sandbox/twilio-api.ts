@@ -1,5 +1,5 @@
 import express from 'express';
-import type { Request, Router } from 'express';
+import type { ErrorRequestHandler, Request, Router } from 'express';
 import { dropWhileAway, failRead, guardReads, isObstructed, sendMaintenancePage } from './dialect.ts';
 import { createReadObstacles } from './fate.ts';
 import type { Provider, TwilioAccount } from './provider.ts';
@@ -8,6 +8,10 @@ import { asReceipt } from './replies.ts';
 import { createTwilioSubmit, TWILIO } from './twilio-submit.ts';
 import { refuse } from './twilio-errors.ts';
 import { twilioListing, twilioMessage } from './twilio-message.ts';
+import { refusedStatus } from './unreadable.ts';
+
+/** What the API says of a request that it cannot read. */
+const UNREADABLE = 20001;
 
 const textQuery = (request: Request): Record<string, string> =>
   Object.fromEntries(Object.entries(request.query).filter((pair): pair is [string, string] => typeof pair[1] === 'string'));
@@ -44,6 +48,12 @@ const addReads = (router: Router, provider: Provider, accountSid: string): void 
   });
 };
 
+const unreadable: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+  const status = refusedStatus(error);
+  if (status === null) next(error);
+  else refuse(response, UNREADABLE, status);
+};
+
 /**
  * The part of the Twilio REST API (2010-04-01) that a sender of SMS uses, answering as the scenarios say. Source of shapes and
  * codes: Twilio's public API reference.
@@ -59,5 +69,6 @@ export const createTwilioApi = (provider: Provider, account: TwilioAccount): Rou
   router.get('/Accounts/:account/*rest', guardReads(provider, TWILIO, isAuthorized));
   addReads(router, provider, account.accountSid);
   router.use((_request, response) => refuse(response, 20404));
+  router.use(unreadable);
   return router;
 };

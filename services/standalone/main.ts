@@ -3,6 +3,7 @@ import { readStandaloneConfig } from '../../shared/config/standalone-config.ts';
 import { runUntilSignal } from '../../shared/telemetry/run-until-signal.ts';
 import { ensureDataDir, removeStandaloneFileNow } from './data-dir.ts';
 import { acquireOwnerLock } from './owner-lock.ts';
+import { readyBanner } from './ready-banner.ts';
 import { startStandalone } from './standalone.ts';
 
 const say = (line: string): void => { process.stdout.write(`${line}\n`); };
@@ -26,19 +27,11 @@ try {
     await lock.release();
     say('Stopped.');
   }, 30_000);
-  const { file } = await starting.catch(async (error: unknown) => {
+  const { file, queueAnswers } = await starting.catch(async (error: unknown) => {
     await lock.release();
     throw error;
   });
-  say(`
-Tocsin is ready (${((performance.now() - startedAt) / 1000).toFixed(1)} s).
-
-  Support form    ${file.intake}/
-  Sandbox inbox   ${file.sandbox}/            (what the providers received)
-  Dashboard       ${file.dashboard}/            (user ${file.operator.user}, password ${file.operator.password || 'as it was changed'})
-
-Post the form, then follow its notification:  npx tocsin watch EVENT_ID
-Stop with Ctrl-C.`);
+  say(readyBanner(file, { seconds: (performance.now() - startedAt) / 1000, queueAnswers }));
 } catch (error) {
   const { code, message } = error as NodeJS.ErrnoException;
   const cure = code === 'EADDRINUSE' ? '\nStop what listens there, or set INTAKE_PORT, DASHBOARD_PORT, SANDBOX_PORT or SANDBOX_SMTP_PORT (0 takes any free port).' : '';

@@ -40,7 +40,12 @@ import { createClosers } from './closers.ts';
 import { keepPostgres } from './keep-postgres.ts';
 import { armFaultPoint, faultPoint } from '../../shared/telemetry/fault-points.ts';
 
-export interface RunningStandalone { file: StandaloneFile; close: () => Promise<void> }
+export interface RunningStandalone {
+  file: StandaloneFile;
+  /** Whether the queue could be reached at the start: one that is away is no reason not to start. */
+  queueAnswers: boolean;
+  close: () => Promise<void>;
+}
 
 const apiKeyFor = async (runtime: Runtime, dataDir: string): Promise<string> => {
   const text = await keptSecret(dataDir, 'api-key', () => generateApiKey().text);
@@ -148,7 +153,7 @@ const startAll = async (env: Environment, config: StandaloneConfig, { say, close
   };
   closers.add(() => removeStandaloneFile(config.dataDir));
   await writeStandaloneFile(config.dataDir, file);
-  return { file, close: () => closers.closeAll() };
+  return { file, queueAnswers: runtime.queue.kind === 'postgres' || await runtime.queue.ping(), close: () => closers.closeAll() };
 };
 
 const embedded = async (config: StandaloneConfig, { say, closers }: { say: (line: string) => void; closers: ReturnType<typeof createClosers> }): Promise<string> => {

@@ -10,7 +10,7 @@ import { resolvedBy } from './explain-dead-letter.ts';
 import type { ExplainedEntry } from './explain.ts';
 import { heardOf, tellHeard } from './explain-heard.ts';
 import { tellBarred, tellWaitsFor } from './explain-quiet.ts';
-import { attemptIn, attemptName, channelName, instant, listed, policyName, reasonText, waitingChannels } from './explain-words.ts';
+import { attemptIn, attemptName, channelName, duration, instant, listed, policyName, reasonText, waitingChannels } from './explain-words.ts';
 
 /** Whether something of an attempt has reached, or may have reached, its recipient. */
 const mayHaveArrived = (attempt: AttemptState): boolean =>
@@ -31,10 +31,21 @@ const tellContent = ({ template_owner: owner, locale, variables_hash: variables,
   return `. It was rendered in ${locale}, from a template of ${owner} and variables with the hash ${short(variables)}, to a message with the hash ${short(render)}${said}${carried}`;
 };
 
+/** A deadline that expiry draws closer than its policy's own: the next channel starts so much sooner. */
+const tellDrawnCloser = (d: DetailsOf<'AttemptPlanned'>, { after, policy }: Moment): string => {
+  const within = policy.steps[d.step]?.decideWithinMs;
+  const has = d.decision_deadline_at - d.starts_at;
+  if (within === undefined || has >= within) return '';
+  const later = waitingChannels(after).map(channelName);
+  const kept = later.length > 0 ? `, before which time is kept for ${listed(later)}` : '';
+  return ` (${duration(has)} after its start and not ${duration(within)}, since the notification expires at ${instant(after.expiresAt)}${kept})`;
+};
+
 /** Planned, by policy or by an operator. */
-export const tellPlanned = (d: DetailsOf<'AttemptPlanned'>, { at, after }: Moment): string => {
+export const tellPlanned = (d: DetailsOf<'AttemptPlanned'>, moment: Moment): string => {
+  const { at, after } = moment;
   const by = d.origin === 'operator' ? 'by an operator' : `as step ${d.step + 1} of policy ${policyName(after)}`;
-  return `${attemptName(d.attempt)} was planned at ${instant(at)} ${by}, with template ${d.template}/${d.template_version} and ${d.shadow ? 'in shadow' : `the decision deadline ${instant(d.decision_deadline_at)}`}${tellWaitsFor(after, d, at)}${d.content ? tellContent(d.content, d.render_hash) : ''}`;
+  return `${attemptName(d.attempt)} was planned at ${instant(at)} ${by}, with template ${d.template}/${d.template_version} and ${d.shadow ? 'in shadow' : `the decision deadline ${instant(d.decision_deadline_at)}${tellDrawnCloser(d, moment)}`}${tellWaitsFor(after, d, at)}${d.content ? tellContent(d.content, d.render_hash) : ''}`;
 };
 
 /** It waits for an operator, or did until something resolved it. */

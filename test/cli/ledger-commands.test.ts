@@ -103,7 +103,8 @@ describe('commands on the ledger', () => {
     expect(forPeople.out).toMatch(/^status +delivered$/m);
     expect(forPeople.out).toMatch(/^sms\.1 +delivered +- /m);
     expect(forPeople.out).toMatch(/SubmissionStarted +sms\.1 +queued → submitting +submission=1/);
-    const { entries, lost_races: none, ...view } = JSON.parse((await run(['show', eventId, '--json'], { env })).out) as { entries: { version: number; kind: string }[]; lost_races: unknown[] };
+    const { entries, dead_letters: letters, lost_races: none, ...view } = JSON.parse((await run(['show', eventId, '--json'], { env })).out) as { entries: { version: number; kind: string }[]; dead_letters: unknown[]; lost_races: unknown[] };
+    expect([letters, forPeople.out.includes('Dead letters')]).toEqual([[], false]);
     expect([none, forPeople.out.includes('too late')]).toEqual([[], false]);
     const record = await readNotification(db, { eventId });
     expect(view).toEqual(record && notificationView(record, await engine.versions.bind('game-support-urgent', record.policyVersion)));

@@ -101,6 +101,17 @@ describe('ledger verify and ledger export', () => {
     expect(verified).toMatchObject({ code: 0, report: { ok: true, notifications: 10, checkpoints: 1, younger_entries: 4, signatures_checked: true, notes: [] } });
   });
 
+  it('does not write over a file that is there, unless it is told to', async () => {
+    const out = join(dataDir, 'kept.jsonl');
+    await writeFile(out, 'the only copy');
+    const refused = await run(['ledger', 'export', '--out', out, '--json'], { env });
+    expect([refused.code, JSON.parse(refused.out)]).toEqual([1, { error: { code: 'exists', field: '--out', message: `${out} is there already, and was left as it is`, cure: 'give another file, or say --force to replace it' } }]);
+    expect(await readFile(out, 'utf8')).toBe('the only copy');
+    expect(await run(['ledger', 'export', '--out', dataDir, '--force'], { env })).toMatchObject({ code: 1, err: expect.stringContaining(`${dataDir} is a folder`) });
+    expect(await run(['ledger', 'export', '--out', out, '--force'], { env })).toMatchObject({ code: 0 });
+    expect(await readFile(out, 'utf8')).toContain('"kind":"entry"');
+  });
+
   it('finds in an export what was changed before or after it was written', async () => {
     const out = join(dataDir, 'forged.jsonl');
     await run(['ledger', 'export', '--out', out], { env: forgedEnv });

@@ -108,6 +108,14 @@ describe('policy and template lint', () => {
   it.each([[['policy', 'lint', '/nonexistent/x']], [['template', 'lint', '/nonexistent/x']]])('%j says that there is no such folder', async (line) => {
     expect(await tocsin(line)).toMatchObject({ code: 1, err: expect.stringContaining('the folder /nonexistent/x is not there') });
   });
+
+  it('name what was given where that is a file, and not a variable that has nothing to do with it', async () => {
+    for (const [line, field] of [[['policy', 'lint', file(`policies/${PURPOSE}/1.yaml`)], 'DIR'], [['template', 'lint', file('templates/game-support-urgent-sms/1/template.yaml')], 'DIR'], [['policy', 'lint', file('policies'), '--templates', file(`policies/${PURPOSE}/1.yaml`)], '--templates']] as const) {
+      const refused = await tocsin([...line, '--json']);
+      expect([refused.code, JSON.parse(refused.out)]).toEqual([1, { error: expect.objectContaining({ code: 'not_a_folder', field, message: `${line.at(-1)} is a file, and no folder` }) }]);
+    }
+    expect(await tocsin(['policy', 'lint', file('policies'), '--templates', '/nonexistent/x'])).toMatchObject({ code: 1, err: expect.stringContaining('the folder /nonexistent/x is not there') });
+  });
 });
 
 describe('policy activate', () => {
@@ -226,6 +234,23 @@ describe('the template commands', () => {
     expect(await jsonOf(['template', 'list', 'game-support-urgent-sms'])).toMatchObject({ templates: [{ version: 1, used_by: [`${PURPOSE}/2`] }, { version: 2, used_by: [] }] });
     expect((await tocsin(['template', 'list'])).out).toMatch(/^template +version +channel/);
     expect(await tocsin(['template', 'list', 'nonsense'])).toMatchObject({ code: 1 });
+  });
+
+  it('list without a database says that nobody knows which version is active', async () => {
+    const ran = await tocsin(['policy', 'list', PURPOSE], { DATABASE_URL: '' });
+    expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('Only the folder was read, since no database is known: which versions are published, and which one is active, is not known.\n') });
+    expect(JSON.parse((await tocsin(['policy', 'list', PURPOSE, '--json'], { DATABASE_URL: '' })).out)).toMatchObject({ database: false, policies: [{ version: 1, active: null }, { version: 2, active: null }] });
+    expect(await jsonOf(['policy', 'list', PURPOSE])).toMatchObject({ database: true, policies: expect.arrayContaining([expect.objectContaining({ active: true }), expect.objectContaining({ active: false })]) });
+  });
+
+  it('preview says of a language that the template has no text for what its reader gets', async () => {
+    const other = await tocsin(['template', 'preview', 'game-support-urgent-sms@1', '--locale', 'xx']);
+    expect(other).toMatchObject({ code: 0, out: expect.stringContaining('in en\nthere is no text for xx, so its reader gets en; there are: en, de\n') });
+    expect(await jsonOf(['template', 'preview', 'game-support-urgent-sms@1', '--locale', 'xx'])).toMatchObject({ locale: 'en', is_fallback: true });
+    for (const line of [[], ['--locale', 'de-AT'], ['--locale', 'en-GB']]) {
+      expect(await jsonOf(['template', 'preview', 'game-support-urgent-sms@1', ...line])).toMatchObject({ is_fallback: false });
+      expect((await tocsin(['template', 'preview', 'game-support-urgent-sms@1', ...line])).out).not.toContain('there is no text');
+    }
   });
 
   it('preview an SMS with its segments, in the locale that a reader would get', async () => {

@@ -93,6 +93,48 @@ describe('tocsin send', () => {
     expect((await run(['send', 'seller-order', '--demo', '--outcome', '9'], { env: { TOCSIN_DATA_DIR: dataDir } })).code).toBe(2);
   });
 
+  it.each(['seller-order', 'password-reset', 'account-report'])('has the demo of %s expire when it is told to', async (purpose) => {
+    answer = { status: 202, body: JSON.stringify({ ...RECEIPT, url: 'https://127.0.0.1:3003', artifact: 'art_01ARZ3NDEKTSV4RRFFQ69G5FAV' }) };
+    const before = Date.now();
+    expect(await run(['send', purpose, '--demo', '--expires-in', '5m'], { env: { TOCSIN_DATA_DIR: dataDir } })).toMatchObject({ code: 0 });
+    const expiresAt = Date.parse((received.at(-1)?.body as { expires_at: string }).expires_at);
+    expect(expiresAt).toBeGreaterThanOrEqual(before + 300_000);
+    expect(expiresAt).toBeLessThanOrEqual(Date.now() + 300_000);
+  });
+
+  it('says that nothing answers where the sandbox should be, and that nothing was sent', async () => {
+    const elsewhere = await mkdtemp(join(tmpdir(), 'tocsin-cli-'));
+    await writeFile(join(elsewhere, 'standalone.json'), JSON.stringify({
+      intake: url, dashboard: url, sandbox: 'http://127.0.0.1:1', smtp: 'smtp://127.0.0.1:1', database: 'postgres://127.0.0.1:1/x', queue: 'postgres', api_key: 'tk_own', operator: { user: 'u', password: 'p' },
+    }));
+    const away = await run(['send', 'seller-order', '--demo', '--json'], { env: { TOCSIN_DATA_DIR: elsewhere } });
+    expect([away.code, JSON.parse(away.out), received]).toEqual([1, { error: {
+      code: 'sandbox_away', message: 'nothing answers at http://127.0.0.1:1, where standalone.json says that the sandbox is; nothing was sent', cure: 'start Tocsin again (npm start); `npx tocsin doctor` tells what runs',
+    } }, []]);
+    answer = { status: 404, body: '<html>' };
+    expect(await run(['send', 'seller-order', '--demo'], { env: { TOCSIN_DATA_DIR: dataDir } })).toMatchObject({ code: 1, err: expect.stringContaining(`what answers at ${url} (404) has no shop that could be asked; nothing was sent`) });
+    await rm(elsewhere, { recursive: true });
+  });
+
+  it.each([
+    ['', 'standard input, which --json-file - reads, is empty'],
+    ['{"purpose":\n  oops}', 'standard input, which --json-file - reads, is not JSON'],
+    ['{bad', 'is not JSON, at character 2'],
+    ['["+12025550101"]', 'holds JSON, but no object with the fields of the request'],
+  ])('says of standard input that holds %j what is wrong, and never quotes it', async (stdin, said) => {
+    const ran = await run(['send', '--json-file', '-'], { env: { TOCSIN_DATA_DIR: dataDir }, stdin });
+    expect(ran).toMatchObject({ code: 2, out: '', err: expect.stringContaining(said) });
+    expect(ran.err).not.toMatch(/oops|bad|2025550101/);
+    expect(received).toEqual([]);
+  });
+
+  it('refuses what a body from a file would pass over', async () => {
+    for (const line of [['seller-order'], ['--locale', 'de'], ['--consent', 'sms:contract'], ['--demo']]) {
+      expect(await run(['send', ...line, '--json-file', '-'], { env: { TOCSIN_DATA_DIR: dataDir }, stdin: '{}' })).toMatchObject({ code: 2, err: expect.stringMatching(/cannot stand beside/) });
+    }
+    expect(received).toEqual([]);
+  });
+
   it('makes up a password reset for the demo, with an expiry of the origin\'s and secrets of its own each time', async () => {
     const bodies = [];
     for (let round = 0; round < 2; round += 1) {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startDashboard } from '../../services/dashboard/dashboard.ts';
 import type { RunningDashboard } from '../../services/dashboard/dashboard.ts';
+import { boardRule } from '../../services/dashboard/board.ts';
+import { reasonCookie } from '../../services/dashboard/operator-session.ts';
 import { handleDeadLetterRequests, requestDeadLetters } from '../../shared/delivery/dead-letter-requests.ts';
 import { decideAndAppend } from '../../shared/delivery/decide-and-append.ts';
 import { permittedActions } from '../../shared/domain/permitted.ts';
@@ -74,7 +76,7 @@ describe('the page of a notification', () => {
     const before = await kinds(eventId);
     for (const reason of ['', '   ', 'long '.repeat(101)]) {
       const { status, text } = await send(eventId, 'pause', { reason });
-      expect([status, alert(text)]).toEqual([422, expect.stringMatching(/^(A reason is missing\.|The reason is longer than 500 characters\.)$/)]);
+      expect([status, alert(text)]).toEqual([422, expect.stringMatching(/^(A reason is missing\.|The reason has more than 500 characters\. Give a code or a sentence\.)$/)]);
       expect(/<details class="act" id="act-pause" open>/.test(text)).toBe(true);
       expect(text.includes(`value="${reason}" aria-invalid="true"`)).toBe(true);
       expect(text).not.toContain('http-equiv="refresh"');
@@ -176,6 +178,48 @@ describe('the page of a notification', () => {
     const late = await (STATES['with both channels dead'] as () => Promise<string>)();
     await pair.pass(16 * 60_000);
     expect(await see(late)).toMatch(/The dead letter of sms 1 waits for an operator: <a href="\/queues">discard it<\/a>\. It cannot be retried now: it has expired\./);
+  });
+
+  it('offers no retry of a dead letter that somebody discarded, and refuses one that is asked for all the same', async () => {
+    const [engine] = pair.engines;
+    const eventId = await (STATES['with both channels dead'] as () => Promise<string>)();
+    const attempt = `${eventId}.sms.1`;
+    const offered = (text: string): string[] => [...text.matchAll(/id="act-retry-(\w+)-1-reason"/g)].map(([, channel]) => channel as string);
+    const before = await see(eventId);
+    expect(offered(before)).toEqual(['sms', 'email']);
+    const [sms] = await listDeadLetters(engine.db, { channel: 'sms' }, { limit: 1 });
+    if (sms?.eventId !== eventId) throw new Error('another one is newer');
+    await requestDeadLetters(engine, [sms], { action: 'discard', actor: 'bob', reason: 'over' });
+    await handleDeadLetterRequests(engine);
+    const after = await see(eventId);
+    expect(offered(after)).toEqual(['email']);
+    expect(after).toMatch(/<li><strong>Retry sms 1<\/strong>: not now; an operator discarded its dead letter\.<\/li>/);
+    // A page that stands open takes the change in, though its ledger has none.
+    const hold = (text: string): string | undefined => /data-live="actions" data-hold="([^"]*)"/.exec(text)?.[1];
+    expect(hold(after)).not.toBe(hold(before));
+    for (const on of [before, after]) {
+      const { status, text } = await send(eventId, 'retry', { on, attempt });
+      expect([status, alert(text)]).toEqual([409, 'Nothing was done: an operator discarded its dead letter.']);
+    }
+    expect([await count(eventId, 'OperatorRetried'), await trail(attempt)]).toEqual([0, ['ada notification.retry discarded', 'ada notification.retry discarded']]);
+    expect((await send(eventId, 'retry', { attempt: `${eventId}.email.1` })).status).toBe(303);
+    expect(await count(eventId, 'OperatorRetried')).toBe(1);
+  });
+
+  it('refuses on the board as well to retry what was discarded, for as long as it still stands there', async () => {
+    const [engine] = pair.engines;
+    const eventId = await (STATES['with both channels dead'] as () => Promise<string>)();
+    const [sms] = await listDeadLetters(engine.db, { channel: 'sms' }, { limit: 1 });
+    if (sms?.eventId !== eventId) throw new Error('another one is newer');
+    const cookie = reasonCookie(engine.ring, { reason: 'checked', user: 'ada', at: pair.now() }).split(';')[0] as string;
+    const onBoard = (what: 'retry' | 'clean') => boardRule({ engine, queue: null as never, who: () => ({ user: 'ada', role: 'operator' }) })({
+      method: 'put', route: `/api/queues/:queueName/:jobId/${what}`, request: { params: { queueName: 'sms-dead-letter', jobId: `dead-letter-${sms.id}-s0` }, headers: { cookie } },
+    });
+    expect(await onBoard('clean')).toBeUndefined();
+    await handleDeadLetterRequests(engine);
+    expect(await onBoard('retry')).toMatchObject({ allow: false, status: 409, message: expect.stringMatching(/^Nothing is left to retry: this dead letter has ended \(discarded\)/) });
+    expect(await onBoard('clean')).toBeUndefined();
+    expect(await pair.ask('SELECT action, result FROM dead_letter_request WHERE dead_letter_id = $1', [sms.id])).toEqual([{ action: 'discard', result: 'discarded' }]);
   });
 
   it('shows a reason that was written, to those who are signed in and nowhere else, without numbers, and no more once it was erased', async () => {

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { boardError } from '../../services/dashboard/board-error.ts';
 import { boardRule } from '../../services/dashboard/board.ts';
 import type { Role } from '../../services/dashboard/board-rules.ts';
 import { startDashboard } from '../../services/dashboard/dashboard.ts';
@@ -100,6 +101,23 @@ describe('the board', () => {
     const path = `/queues${filled(route, 'sms')}`.replace('dead-letter-1-s0', encodeURIComponent('evt_1.sms.1-g1'));
     expect((await call('get', path)).status).toBe(401);
     expect([200, 404]).toContain((await call('get', path, own())).status);
+  });
+
+  it('answers a body that it cannot read with 400, and repeats nothing of it', async () => {
+    const send = (body: string, headers: Record<string, string> = {}) => ask(`${dashboard.url}/queues/api/queues/sms-dead-letter/x/retry`, { method: 'PUT', headers: { 'Content-Type': 'application/json', ...own(cookie), ...headers }, body });
+    for (const [body, headers, message] of [['{"reason": xyzzy', {}, /not valid JSON/], [JSON.stringify({ reason: 'xyzzy '.repeat(40_000) }), {}, /too long/], ['{"reason": "xyzzy"}', { 'Content-Encoding': 'frob' }, /has to be UTF-8/]] as const) {
+      const answer = await send(body, headers);
+      expect([answer.status, answer.body]).toEqual([400, { error: { key: 'ERRORS.INVALID_REQUEST_BODY' }, message: expect.stringMatching(message) }]);
+      expect(answer.text).not.toContain('xyzzy');
+    }
+  });
+
+  it('tells nothing of a defect but the id under which its kind stands in the log', () => {
+    const lines: Record<string, unknown>[] = [];
+    const { status, body } = boardError({ error: (line: Record<string, unknown>) => lines.push(line) } as never)(new TypeError('xyzzy'));
+    const id = /request ([0-9a-f-]{36})\.$/.exec(body.message)?.[1];
+    expect([status, body.error.key, lines]).toEqual([500, 'ERRORS.INTERNAL_SERVER_ERROR', [{ event: 'request.failed', request_id: id, error: 'TypeError', frames: expect.any(Array) }]]);
+    expect(JSON.stringify([body, lines])).not.toContain('xyzzy');
   });
 
   it('asks nobody else for anything, and frames nowhere', async () => {

@@ -26,6 +26,7 @@ interface Answers {
 /** Bull Board's own routes stand in a table of their own: board-routes.test.ts. */
 const TABLE: readonly Answers[] = [
   { route: 'GET /healthz', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
+  { route: 'GET /readyz', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /metrics', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /dashboard.css', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
   { route: 'GET /dashboard.js', anonymous: 200, viewer: 200, operator: 200, admin: 200, elsewhere: 200 },
@@ -119,5 +120,21 @@ describe('every route of the dashboard', () => {
       expect([401, 405]).toContain((await call('operator', { method: other, path, login: anonymous === 401 })).status);
       expect((await call('admin', { method: other, path })).status).toBe(405);
     });
+  });
+});
+
+describe('an address of the dashboard', () => {
+  const posted = (path: string, method = 'POST') => call('operator', { method, path, body: 'reason=checked' });
+  it('that there is not is missing, whatever is asked of it', async () => {
+    for (const path of ['/notifications/:event_id/frob', '/notifications/:event_id/pause/more', '/frob', '/tickets']) {
+      for (const method of ['POST', 'PUT', 'DELETE']) expect([path, method, (await posted(path, method)).status]).toEqual([path, method, 404]);
+    }
+  });
+  it('that answers something else says what', async () => {
+    const read = await posted('/notifications/:event_id/view');
+    expect([read.status, read.headers.get('allow'), read.text]).toEqual([405, 'GET, HEAD', expect.stringContaining('This page can only be read.')]);
+    const both = await posted('/reason', 'PUT');
+    expect([both.status, both.headers.get('allow'), both.text]).toEqual([405, 'GET, HEAD, POST', expect.stringContaining('It answers GET, HEAD, POST.')]);
+    expect((await posted('/notifications/:event_id/pause', 'DELETE')).headers.get('allow')).toBe('POST');
   });
 });

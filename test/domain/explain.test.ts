@@ -28,11 +28,11 @@ const policyWith = (sms: Partial<PolicyStep> = {}): Policy => ({
 type Act = [afterMs: number, command: Command];
 
 /** Plays commands at their instants, through the decider, and explains what came of them. */
-const explained = (acts: Act[], how: { policy?: Policy; barred?: Intent['barred']; region?: string; render?: (key: string) => RenderOutcome; eligibility?: Eligibility } = {}): string[] => {
+const explained = (acts: Act[], how: { policy?: Policy; barred?: Intent['barred']; region?: string; expiresAt?: number; render?: (key: string) => RenderOutcome; eligibility?: Eligibility } = {}): string[] => {
   const policy = how.policy ?? policyWith();
   let state = emptyState(EVENT);
   const entries: ExplainedEntry[] = [];
-  const intent: Intent = { region: how.region ?? 'US', requestedAt: START, expiresAt: null, barred: how.barred ?? {}, recipientCommitment: 'c' };
+  const intent: Intent = { region: how.region ?? 'US', requestedAt: START, expiresAt: how.expiresAt ?? null, barred: how.barred ?? {}, recipientCommitment: 'c' };
   for (const [afterMs, command] of [[0, { kind: 'accept', intent }], ...acts] as Act[]) {
     const decision = decide(command, state, {
       now: START + afterMs, random: () => 0.5, policy,
@@ -96,6 +96,12 @@ describe('explain', () => {
     const texts = explained([[1_000, start(SMS)], [1_200, accepted(SMS)], [6_200, seen(SMS, 'accepted')], [30_000, tick], [33_000, tick]]);
     expect(texts[3]).toBe('At the decision deadline 2026-11-29T10:00:30Z the newest observation of SMS, of 2026-11-29T10:00:06.200Z, was older than 10 s, so one more look was asked for, until 2026-11-29T10:00:33Z.');
     expect(texts[4]).toMatch(/so email was claimed at 2026-11-29T10:00:33Z \(one more look was asked for and brought nothing in time, so the claim rests on an observation older than the 10 s that the policy allows\)\.$/);
+  });
+
+  it('says of a deadline that expiry draws closer how much time is left of the policy\'s own, and for what', () => {
+    const texts = explained([[1_000, start(SMS)], [1_200, accepted(SMS)], [2_000, tick]], { expiresAt: START + 62_000 });
+    expect(texts[1]).toBe(PLANNED.replace('10:00:30Z.', '10:00:02Z (2 s after its start and not 30 s, since the notification expires at 2026-11-29T10:01:02Z, before which time is kept for email).'));
+    expect(texts.find((one) => one.startsWith('Email was planned'))).toMatch(/^Email was planned at .* \(1 min after its start and not 10 min, since the notification expires at 2026-11-29T10:01:02Z\)\.$/);
   });
 
   it('says of an unknown submission what the policy does about it, and of an adopted one that nothing was sent again', () => {

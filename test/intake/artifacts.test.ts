@@ -75,6 +75,10 @@ describe('POST /artifacts', () => {
     expect(await readCount(rig)).toBe(before);
   });
 
+  it('names the body where that is empty', async () => {
+    expect((await post(Buffer.alloc(0))).body).toMatchObject({ field: 'body', detail: expect.stringMatching(/^The body is empty: /), errors: [{ field: 'body' }] });
+  });
+
   it('refuses a body without a length that grows too large, once it has read it, and keeps nothing', async () => {
     const before = await readCount(rig);
     const status = await new Promise<number>((resolve, reject) => {

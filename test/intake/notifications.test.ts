@@ -244,6 +244,33 @@ describe('reading a notification', () => {
   });
 });
 
+describe('a query of a call that has none', () => {
+  const CALLS = ['GET /notifications/:id', 'GET /notifications/:id/history', 'GET /notifications/:id/explanation', 'POST /notifications', 'POST /notifications/close', 'POST /notifications/:id/close', 'POST /notifications/:id/pause', 'POST /notifications/:id/resume'];
+  it.each(CALLS)('is refused at %s, as at the feed, and nothing is done', async (call) => {
+    const eventId = String((await send(intent())).body.event_id);
+    const [method, path] = call.replace(':id', eventId).split(' ') as ['GET' | 'POST', string];
+    const answer = method === 'GET' ? await get(`${path}?frob=1`) : await post(`${path}?frob=1`, { reason: 'taken' }, { 'Idempotency-Key': 'never-taken' });
+    const told = (await get('/notifications?frob=1')).body;
+    expect(answer.body).toMatchObject({ status: 400, code: 'unknown_field', field: 'frob' });
+    expect({ ...answer.body, request_id: null }).toEqual({ ...told, request_id: null });
+    expect((await get(`/notifications/${eventId}`)).body).toMatchObject({ closed: null, paused: false });
+    expect((await get(`/notifications/${eventId}?`)).status).toBe(200);
+  });
+  it('is nobody\'s business without a key', async () => {
+    expect((await ask(`${intake.url}/notifications/evt_00000000000000000000000000?frob=1`)).status).toBe(401);
+  });
+});
+
+describe('a variable that no template declares', () => {
+  const askedOf = async (purpose: string, given: Record<string, string>) => (await send(intent({ purpose, variables: given }))).body;
+  it.each(['game-support-urgent', 'game-support-routine', 'password-reset', 'seller-order', 'account-report', 'report-code'])('is told which there are, each of which may be given: %s', async (purpose) => {
+    const cure = /^remove it, or use one of (.+)$/.exec(String((await askedOf(purpose, { frob: 'x' }) as { errors?: { cure: string }[] }).errors?.[0]?.cure))?.[1];
+    const advised = String(cure).split(', ');
+    expect(advised.length).toBeGreaterThan(0);
+    for (const name of advised) expect([name, (await askedOf(purpose, { [name]: 'x' })).code]).not.toEqual([name, 'unknown_variable']);
+  });
+});
+
 describe('closing', () => {
   it('closes once: the first reason stands, and asking again is a replay', async () => {
     const eventId = String((await send(intent())).body.event_id);
@@ -261,6 +288,10 @@ describe('closing', () => {
     const eventId = (await send(intent(), 'by-key')).body.event_id;
     const foreign = await postJson(`${intake.url}/notifications/close`, { idempotency_key: 'by-key', reason: 'taken' }, { Authorization: `Bearer ${strangersKey}` });
     expect(foreign.status).toBe(404);
+    // Whether nobody or somebody else sent under it: one answer, which speaks of the key.
+    const unknown = await post('/notifications/close', { idempotency_key: 'nobody-sent-this', reason: 'taken' });
+    expect(unknown.body).toMatchObject({ status: 404, code: 'not_found', field: 'idempotency_key', detail: expect.stringMatching(/^idempotency_key is that of no notification/) });
+    expect({ ...foreign.body, request_id: null }).toEqual({ ...unknown.body, request_id: null });
     expect((await post('/notifications/close', { idempotency_key: 'by-key', reason: 'cancelled' })).body).toMatchObject({ event_id: eventId, closed: { reason: 'cancelled' } });
     expect((await get(`/notifications/${String(eventId)}`)).body.completed_at).toBeNull();
   });
