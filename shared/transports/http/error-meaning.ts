@@ -18,7 +18,7 @@ const AMBIGUOUS: ErrorMeaning = { class: 'unknown', reason: 'provider_error' };
 export const NOT_UNDERSTOOD: ErrorMeaning = { class: 'unknown', reason: 'answer_not_understood' };
 
 /** HTTP statuses of a refused request, the same at every provider. */
-const HTTP_ERRORS: Readonly<Record<number, ErrorMeaning>> = {
+export const HTTP_ERRORS: Readonly<Record<number, ErrorMeaning>> = {
   401: { class: 'unavailable_auth', reason: 'provider_auth' },
   // the server gave up waiting for the request, or says so: how much of it was used cannot be told
   408: { class: 'unknown', reason: 'provider_error' },
