@@ -151,6 +151,7 @@ export const performStarted = async (engine: Engine, key: AttemptKey, started: S
   const calledAt = engine.monotonic();
   const { inTurn = atOnce } = settings;
   const result = await inTurn(() => submit(engine, key, started, settings));
+  const answeredAt = engine.now();
   measure(engine, { result, calledAt, started }, settings.transport);
   faultPoint('answer-received');
   const raw = 'raw' in result ? result.raw : undefined;
@@ -158,7 +159,7 @@ export const performStarted = async (engine: Engine, key: AttemptKey, started: S
   const recorded = await recordUnlessTaken(engine, key, { heard: result, instead }, (heard) => decideAndAppend(engine, eventId, {
     provenance: { actor: settings.actor, requestId: `submit-${key}-${started.submission}` },
     known: started.known,
-    command: () => ({ kind: 'record_submission', attempt: key, submission: started.submission, result: heard }),
+    command: () => ({ kind: 'record_submission', attempt: key, submission: started.submission, result: heard, answeredAt }),
     enrich: sealRaw(engine, eventId, raw),
   }));
   // What waited goes on at once; where this process dies first, the next sweep sets it free.

@@ -43,6 +43,9 @@ export const retryInstant = (step: PolicyStep, submissions: number, now: Instant
 export const requeueInstant = (step: PolicyStep, from: Instant, requeues: number): Instant =>
   from + Math.max(1, Math.min(60_000, step.requeueAfterMs * 2 ** Math.min(10, requeues)));
 
+/** Whether an answer is recorded long after it came or was asked for. It is as soon as it is there, unless the database was away. */
+export const isRecordedLate = (from: Instant, now: Instant): boolean => now - from > 1_000;
+
 interface PollClock { attempt: AttemptState; step: PolicyStep; policy: Policy; reconcileUntil: Instant; now: Instant; random: Random }
 
 /** The first offset still ahead; one counts as served once its earliest jittered instant is past. */

@@ -27,7 +27,7 @@ export type Command =
   | { kind: 'tick' }
   | { kind: 'start_submission'; attempt: AttemptKey }
   | { kind: 'refuse_to_submit'; attempt: AttemptKey; reason: SubmitRefusal }
-  | { kind: 'record_submission'; attempt: AttemptKey; submission: number; result: SubmitResult }
+  | { kind: 'record_submission'; attempt: AttemptKey; submission: number; result: SubmitResult; answeredAt?: Instant }
   /** `source` where it was not asked for but came by itself. */
   | { kind: 'record_status'; attempt: AttemptKey; reading: StatusReading; askedAt?: Instant; source?: 'mailbox' }
   | { kind: 'record_look_up'; attempt: AttemptKey; result: LookUpResult; asked: Asked }
@@ -84,7 +84,7 @@ const decideRules = (command: Command, state: NotificationState, input: Decision
       if (startRefusal(work.state, command.attempt, input.now) === null) refuseToSubmit(work, command.attempt, command.reason);
       break;
     case 'record_submission':
-      recordSubmission(work, command.attempt, command.submission, command.result);
+      recordSubmission(work, command.attempt, command);
       noteOptOut(work, command.attempt, command.result);
       break;
     case 'record_status':

@@ -112,8 +112,8 @@ export const evolveAttempt = (attempt: AttemptState, at: Instant, t: AttemptTran
       return { state: 'submitting', submissions: t.details.submission, submissionStartedAt: at, outcomeDueAt: t.details.outcome_due_at, requeueAt: null, retryAt: null, firstSubmissionAt: attempt.firstSubmissionAt ?? at };
     case 'SubmissionAccepted':
       return nowKnown({
-        state: 'submitted', providerMessageId: t.details.provider_message_id, submittedAt: at, outcomeDueAt: null, reason: null,
-        evidence: { outcome: t.details.outcome, at, source: 'submit' }, nextPollAt: t.details.next_poll_at, settledAt: t.details.final ? at : null,
+        state: 'submitted', providerMessageId: t.details.provider_message_id, submittedAt: t.details.answered_at ?? at, outcomeDueAt: null, reason: null,
+        evidence: { outcome: t.details.outcome, at: t.details.answered_at ?? at, source: 'submit' }, nextPollAt: t.details.next_poll_at, settledAt: t.details.final ? at : null,
       });
     case 'SubmissionDeferred':
     case 'SubmissionAbandoned':

@@ -65,7 +65,7 @@ export const tellAccepted = (d: DetailsOf<'SubmissionAccepted'>, { at, before }:
   const attempt = attemptIn(before, d.attempt);
   const started = submissionStart(attempt) ?? at;
   const more = d.final ? '; this transport says nothing more, so *sent* is all that can be known of it' : '';
-  return `${attemptName(d.attempt)} was submitted to ${attempt.provider} at ${instant(started)} (submission ${d.submission}) and taken there at ${instant(at)}${more}`;
+  return `${attemptName(d.attempt)} was submitted to ${attempt.provider} at ${instant(started)} (submission ${d.submission}) and taken there at ${instant(d.answered_at ?? at)}${more}${d.answered_at === undefined ? '' : ` (recorded at ${instant(at)})`}`;
 };
 
 /** Not processed, tried again. */

@@ -9,14 +9,21 @@ export interface Heard {
   since: { kind: 'unclear' | 'unrecognised' | 'absent' | 'not_listed' | 'several'; at: Instant } | null;
 }
 
-const saidBy = ({ kind, at, details }: ExplainedEntry): Heard['said'] => {
+/** What an answer says was so when it was given, which may be long before it is recorded. */
+const toldAt = ({ at, details }: ExplainedEntry): Instant => (details['asked_at'] ?? details['answered_at'] ?? at) as Instant;
+
+const saidBy = (entry: ExplainedEntry): Heard['said'] => {
+  const { kind, details } = entry;
+  const at = toldAt(entry);
   const outcome = String(details['outcome']);
   if (outcome === 'unknown' || outcome === 'not_found' || outcome === 'several') return null;
   if (kind === 'SubmissionAccepted' || kind === 'AttemptAdopted') return { outcome, at, bySubmit: kind === 'SubmissionAccepted' };
   return kind === 'StatusObserved' && details['counts'] === true ? { outcome, at, bySubmit: details['source'] === 'submit' } : null;
 };
 
-const toldNothing = ({ kind, at, details }: ExplainedEntry): Heard['since'] => {
+const toldNothing = (entry: ExplainedEntry): Heard['since'] => {
+  const { kind, details } = entry;
+  const at = toldAt(entry);
   // The late answer of a call is no look at the message, and a listing that does not count found another one.
   if ((kind !== 'StatusObserved' && kind !== 'AttemptAdopted') || details['source'] === 'submit' || (details['source'] === 'look_up' && details['counts'] !== true)) return null;
   switch (details['outcome']) {

@@ -4,19 +4,16 @@ import { amended } from './copies.ts';
 import type { AttemptState } from './state.ts';
 import { canBeRead, isReconciling, mayBeSent, submissionStart } from './state.ts';
 import type { Work } from './work.ts';
-import { nextPollAfterFailure } from './clocks.ts';
+import { isRecordedLate, nextPollAfterFailure } from './clocks.ts';
 import { clockOf, scheduled } from './polling.ts';
 import { toldMeanwhile } from './resubmission.ts';
 import type { ReasonCode } from './reasons.ts';
 
 type Source = 'poll' | 'look_up' | 'mailbox';
 
-/** An answer is recorded as soon as it is there, unless the database was away. */
-const SOON_MS = 1_000;
-
 /** When an answer was asked for: told of every look-up, whose absence is measured by it, and of what is recorded long after. */
 const askedFor = ({ input }: Work, source: Source, askedAt: Instant | undefined): { asked_at?: Instant } =>
-  (askedAt !== undefined && (source === 'look_up' || input.now - askedAt > SOON_MS) ? { asked_at: Math.min(askedAt, input.now) } : {});
+  (askedAt !== undefined && (source === 'look_up' || isRecordedLate(askedAt, input.now)) ? { asked_at: Math.min(askedAt, input.now) } : {});
 
 interface Seen { source: Source; outcome: Outcome | 'not_found' | 'several'; reason: ReasonCode | null; counts: boolean; askedAt?: Instant | undefined }
 

@@ -1,10 +1,10 @@
-import type { AttemptKey } from './words.ts';
+import type { AttemptKey, Instant } from './words.ts';
 import type { SubmitResult } from './provider-answers.ts';
 import { amended } from './copies.ts';
 import type { AttemptState, NotificationState } from './state.ts';
 import { findAttempt, isPastExpiry, mayBeSent } from './state.ts';
 import type { Work } from './work.ts';
-import { retryInstant } from './clocks.ts';
+import { isRecordedLate, retryInstant } from './clocks.ts';
 import type { DeadLetterReason } from './plan-attempt.ts';
 import { deadLetter, requeueGeneration } from './plan-attempt.ts';
 import { firstPoll } from './polling.ts';
@@ -12,6 +12,9 @@ import { replayInstant, toldMeanwhile, unknownRule, withdraw } from './resubmiss
 import type { ReasonCode } from './reasons.ts';
 import { afterProbe, isAccountRefusal, isProbe } from './provider-state.ts';
 import { beginsIncident, openProvider, passProvider } from './provider-trouble.ts';
+
+/** What one call came to, and when its answer was there. */
+interface Answer { submission: number; result: SubmitResult; answeredAt?: Instant }
 
 /** Why a worker may not start a submission now; a normal answer, not an error. */
 export type StartRefusal = 'no_such_attempt' | 'already_started' | 'not_yet' | 'paused' | 'provider_waits' | 'ended';
@@ -53,13 +56,17 @@ export const outcomeUnknown = (work: Work, attempt: AttemptState, reason: Reason
   });
 };
 
-const accepted = (work: Work, attempt: AttemptState, submission: number, providerMessageId: string): void => {
-  const next = firstPoll(work, amended(attempt, { state: 'submitted', submittedAt: work.input.now }));
+/** An answer that is old by the time it is recorded is asked about again at once: the provider may know more. */
+const accepted = (work: Work, attempt: AttemptState, { submission, answeredAt }: Answer, providerMessageId: string): void => {
+  const { now } = work.input;
+  const late = answeredAt !== undefined && isRecordedLate(answeredAt, now) ? { answered_at: answeredAt } : {};
+  const scheduled = firstPoll(work, amended(attempt, { state: 'submitted', submittedAt: late.answered_at ?? now }));
+  const next = scheduled !== null && late.answered_at !== undefined ? Math.min(scheduled, now + 1) : scheduled;
   work.emit({
     kind: 'SubmissionAccepted',
     details: {
       attempt: attempt.key, submission, provider_message_id: providerMessageId,
-      outcome: attempt.statusByPoll ? 'pending' : 'accepted', next_poll_at: next, final: !attempt.statusByPoll && !attempt.reportsByMail,
+      outcome: attempt.statusByPoll ? 'pending' : 'accepted', next_poll_at: next, final: !attempt.statusByPoll && !attempt.reportsByMail, ...late,
     },
   });
 };
@@ -128,21 +135,23 @@ const late = (work: Work, attempt: AttemptState, result: SubmitResult): void => 
  * open (also after the rescue had booked it as unknown); otherwise it is kept as a late observation. Where an earlier submission
  * may have been processed, only an acceptance ends that: a refusal of the second says nothing for certain about the first.
  */
-export const recordSubmission = (work: Work, key: AttemptKey, submission: number, result: SubmitResult): void => {
+export const recordSubmission = (work: Work, key: AttemptKey, answer: Answer): void => {
+  const { submission, result } = answer;
   const { provider } = work.attempt(key);
   const probed = isProbe(work.provider(provider), key, submission);
-  bookSubmission(work, key, submission, result);
+  bookSubmission(work, key, answer);
   if (probed) work.setProvider(provider, afterProbe(work.provider(provider), result, work.input));
 };
 
-const bookSubmission = (work: Work, key: AttemptKey, submission: number, result: SubmitResult): void => {
+const bookSubmission = (work: Work, key: AttemptKey, answer: Answer): void => {
+  const { submission, result } = answer;
   const attempt = work.attempt(key);
   const open = attempt.submissions === submission && (attempt.state === 'submitting' || (attempt.state === 'submitted_unknown' && attempt.settledAt === null));
   const elsewhere = isElsewhereUnknown(attempt, submission);
-  if (!open) return result.kind === 'accepted' && isStillAwaited(attempt, submission) ? accepted(work, attempt, submission, result.providerMessageId) : late(work, attempt, result);
+  if (!open) return result.kind === 'accepted' && isStillAwaited(attempt, submission) ? accepted(work, attempt, answer, result.providerMessageId) : late(work, attempt, result);
   if (elsewhere && attempt.state === 'submitted_unknown' && result.kind !== 'accepted') return late(work, attempt, result);
   switch (result.kind) {
-    case 'accepted': return accepted(work, attempt, submission, result.providerMessageId);
+    case 'accepted': return accepted(work, attempt, answer, result.providerMessageId);
     case 'deferred': return notProcessed(work, attempt, result.reason, result.retryAfterMs);
     case 'abandoned': return notProcessed(work, attempt, result.reason, null);
     case 'unsendable': return unsendable(work, attempt, result.reason);

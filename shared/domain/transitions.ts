@@ -76,7 +76,8 @@ export type Transition =
   | About<'AttemptReleased', { reason: ReasonCode; generation: number; requeue_at: Instant }>
   /** `probe` where it tries whether a provider that refused us works again. */
   | About<'SubmissionStarted', { submission: number; outcome_due_at: Instant; probe?: true }>
-  | About<'SubmissionAccepted', { submission: number; provider_message_id: string; outcome: 'pending' | 'accepted'; next_poll_at: Instant | null; final: boolean }>
+  /** `answered_at` where it is recorded long after the answer. */
+  | About<'SubmissionAccepted', { submission: number; provider_message_id: string; outcome: 'pending' | 'accepted'; next_poll_at: Instant | null; final: boolean; answered_at?: Instant }>
   | About<'SubmissionDeferred', { submission: number; reason: ReasonCode; retry_at: Instant; generation: number; requeue_at: Instant }>
   | About<'SubmissionAbandoned', { submission: number; reason: ReasonCode; retry_at: Instant; generation: number; requeue_at: Instant }>
   /** `on_unknown` is what is done about it: the policy's choice, or *hold* where the provider does not permit that. */

@@ -185,6 +185,32 @@ describe('evidence at the deadline', () => {
     expect(world.state.settledAt).toBe(START + 30_000);
     expect(claims(world)).toBe(0);
   });
+  it('that waited for the database is as old as the answer: it is read anew at once, and before a claim', () => {
+    const answered = (recordedAfterMs: number): World => {
+      const world = openWorld({ policy: examplePolicy() });
+      world.accept();
+      world.start('sms');
+      world.jumpTo(recordedAfterMs);
+      world.decide({ kind: 'record_submission', attempt: world.attempt('sms').key, submission: 1, result: accepted('SM1'), answeredAt: START + 200 });
+      return world;
+    };
+    const before = answered(12_000);
+    expect(before.attempt('sms')).toMatchObject({ state: 'submitted', submittedAt: START + 200, evidence: { at: START + 200 }, nextPollAt: START + 12_001 });
+    expect(before.last('SubmissionAccepted').answered_at).toBe(START + 200);
+    const after = answered(31_000);
+    expect([claims(after), after.last('LookRequested').until]).toEqual([0, START + 34_000]);
+    after.poll('sms', reads('delivered'));
+    expect([claims(after), after.status()]).toEqual([0, 'delivered']);
+  });
+  it('that is recorded as it comes has no instant beside that of its entry', () => {
+    const world = openWorld({ policy: examplePolicy() });
+    world.accept();
+    world.start('sms');
+    world.jumpTo(1_200);
+    world.decide({ kind: 'record_submission', attempt: world.attempt('sms').key, submission: 1, result: accepted('SM1'), answeredAt: START + 200 });
+    expect(world.last('SubmissionAccepted')).not.toHaveProperty('answered_at');
+    expect(world.attempt('sms')).toMatchObject({ submittedAt: START + 1_200, evidence: { at: START + 1_200 } });
+  });
   it('of a status read that failed claims nothing before the deadline', () => {
     const world = submitted();
     world.runTo(5_000);

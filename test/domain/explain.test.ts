@@ -71,6 +71,15 @@ describe('explain', () => {
     ]);
   });
 
+  it('tells of what waited for the database when it was said, and when it was recorded', () => {
+    const late: Command = { kind: 'record_submission', attempt: SMS, submission: 1, result: { kind: 'accepted', providerMessageId: 'SM1' }, answeredAt: START + 1_200 };
+    const polled: Command = { kind: 'record_status', attempt: SMS, reading: { kind: 'observed', outcome: 'accepted', reason: null }, askedAt: START + 15_000 };
+    const texts = explained([[1_000, start(SMS)], [14_000, late], [29_000, polled], [30_000, tick]]);
+    expect(texts[2]).toBe(`${SUBMITTED.slice(0, -1)} (recorded at 2026-11-29T10:00:14Z).`);
+    expect(texts[3]).toBe('At the decision deadline 2026-11-29T10:00:30Z the newest observation of SMS, of 2026-11-29T10:00:15Z, was older than 10 s, so one more look was asked for, until 2026-11-29T10:00:33Z.');
+    expect(texts[4]).toMatch(/^The provider last said \*accepted\* about SMS, at 2026-11-29T10:00:15Z; /);
+  });
+
   it('says that a delivered SMS spared the email', () => {
     expect(explained([[1_000, start(SMS)], [1_200, accepted(SMS)], [6_200, seen(SMS, 'delivered')]])).toEqual([
       ACCEPTED, PLANNED, SUBMITTED,

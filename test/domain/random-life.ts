@@ -88,7 +88,10 @@ const answer = ({ world, calls }: Scene, { pick, draw, repeat }: Act): void => {
   if (!call) return;
   // A repeated answer stays in the list: the same call may report again, with something else even.
   if (!repeat) calls.splice(calls.indexOf(call), 1);
-  world.decide({ kind: 'record_submission', ...call, result: choose(SUBMIT, draw) as SubmitResult });
+  // While the database is away, an answer waits to be recorded.
+  const startedAt = world.state.attempts.find(({ key }) => key === call.attempt)?.submissionStartedAt ?? world.now;
+  const answeredAt = draw % 3 === 0 ? Math.max(startedAt, world.now - 4_000 * (draw % 7)) : world.now;
+  world.decide({ kind: 'record_submission', ...call, result: choose(SUBMIT, draw) as SubmitResult, answeredAt });
 };
 
 const read = ({ world, asked }: Scene, key: string, draw: number): void => {

@@ -145,11 +145,14 @@ describeOnBackends('dead letters', (backend) => {
 
   test('after a flush of the queue the board is made again from the rows', async () => {
     await die(2);
-    await until(async () => await onBoard() === await open());
-    const before = await onBoard();
-    const jobs = await world.ask('SELECT id, showing FROM dead_letter WHERE resolved_at IS NULL');
-    await world.queue.removeJobs('sms-dead-letter', jobs.map((job) => `dead-letter-${String(job['id'])}-s${String(job['showing'])}`));
-    expect(await onBoard()).toBe(0);
+    const before = await open();
+    await until(async () => await onBoard() === before);
+    const jobs = await world.ask('SELECT id, showing FROM dead_letter');
+    // One that has ended leaves the board in its own time, and may stand there in place of one that is still to come.
+    await until(async () => {
+      await world.queue.removeJobs('sms-dead-letter', jobs.map((job) => `dead-letter-${String(job['id'])}-s${String(job['showing'])}`));
+      return await onBoard() === 0;
+    });
     world.pause(16_000);
     await until(async () => await onBoard() === before);
   });
