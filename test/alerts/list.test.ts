@@ -75,6 +75,6 @@ test('the command line tells the same, as a table and as JSON', async () => {
   expect(new Set(items.map(({ event_id: eventId }) => eventId))).toEqual(new Set(events));
   const table = await run(['at-risk', '--search', 'req-of-1', '--limit', '1'], { env });
   expect(table.out).toMatch(new RegExp(`not_dispatched +${events[1]} +game-support-urgent +sms 1: cancelled`));
-  expect((await run(['at-risk', '--search', 'nobody'], { env })).out).toBe('Nothing is at risk.\n');
+  expect((await run(['at-risk', '--search', 'nobody'], { env })).out).toBe('No notification at risk matches --search; without it there may be some.\n');
   expect(await run(['at-risk', '--limit', '0'], { env })).toMatchObject({ code: 2, err: expect.stringContaining('--limit must be a whole number from 1 to 1000') });
 });
