@@ -11,4 +11,6 @@ export default {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testTimeout: 120_000,
   maxWorkers: 2,
+  // Modules of ES stay in memory with the files that are done; a worker of several gigabytes mostly collects its garbage.
+  workerIdleMemoryLimit: '1GB',
 };
