@@ -66,7 +66,7 @@ export const sendCommand: Command = {
     ['send --ticket --category payment_lockout --message "charged twice" --player p-1001 --on-call 03', 'a ticket whose SMS is never confirmed: email follows'],
     ['send seller-order --demo', 'an order that waits for its seller: an email, then a text once the shop was asked'],
     ['send account-report --demo', 'an email with a report and an SMS, to the sandbox'],
-    ['send --purpose game-support-urgent --ref oncall --sms +12025550101 --email a@example.com --consent sms:on_call_duty --consent email:on_call_duty --var category=outage', 'a notification of your own'],
+    ['send --purpose password-reset --ref player-7 --sms +12025550101 --email a@example.com --consent email:contract --consent sms:contract --expires-in 20m --var service=Harbour --var host=accounts.example.com --var valid_until="18:30 UTC" --var reset_url=https://accounts.example.com/reset/4711 --var reset_code=204317', 'a notification of your own; what a purpose needs is said where it is missing'],
     ['cat body.json | npx tocsin send --json-file - --idempotency-key order-4711', 'the whole body from a program'],
   ],
   run: async (input, io) => {

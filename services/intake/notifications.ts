@@ -38,10 +38,13 @@ const replayed = async (engine: Engine, eventId: string): Promise<Receipt> => {
 
 const keyMissing = () => faultyFields([{ field: 'Idempotency-Key', problem: 'is missing', cure: 'send a header of 1 to 200 visible ASCII characters, such as a UUID, and the same one when you try again' }], 'idempotency_key_required');
 
-/** Names each variable at fault; where it is none of them, what the caller can do is to look at the template. */
-const notRenderable = ({ template, problem, faults }: Extract<AcceptOutcome, { kind: 'not_renderable' }>): Problem => faultyFields(faults.length > 0
-  ? faults.map((fault) => ({ field: `variables.${fault.variable}`, problem: `${fault.problem} (template ${template})`, cure: fault.cure }))
-  : [{ field: 'variables', problem: `do not make a message of template ${template}: ${problem}`, cure: 'compare them with the template, and run npx tocsin template lint' }], 'not_renderable', 422);
+/** Names each variable at fault once, whichever templates need it; where it is none of them, what the caller can do is to look at the template. */
+const notRenderable = ({ unfit }: Extract<AcceptOutcome, { kind: 'not_renderable' }>): Problem => {
+  const faults = unfit.flatMap(({ template, problem, faults: found }) => (found.length > 0
+    ? found.map((fault) => ({ field: `variables.${fault.variable}`, problem: `${fault.problem} (template ${template})`, cure: fault.cure }))
+    : [{ field: 'variables', problem: `do not make a message of template ${template}: ${problem}`, cure: 'compare them with the template, and run npx tocsin template lint' }]));
+  return faultyFields(faults.filter(({ field }, index) => field === 'variables' || faults.findIndex((one) => one.field === field) === index), 'not_renderable', 422);
+};
 
 /** `POST /notifications`: accepts an intent; the same key and body again are the same notification. */
 export const postNotification = (engine: Engine, { site, preconditionOrigins, linkHosts }: { site: Site; preconditionOrigins: readonly string[]; linkHosts: readonly string[] }): RequestHandler => async (request, response) => {

@@ -83,8 +83,8 @@ export type AcceptOutcome =
   | { kind: 'conflict'; eventId: EventId }
   | { kind: 'unknown_purpose'; known: string[] }
   | { kind: 'expiry_too_short'; leastMs: number }
-  /** A message of one of the steps cannot be rendered from these variables. */
-  | { kind: 'not_renderable'; template: string } & RenderProblem;
+  /** Messages of these steps' templates cannot be rendered from these variables. */
+  | { kind: 'not_renderable'; unfit: readonly Unfit[] };
 
 /** Per channel, the given bases that the policy accepts for it; all of them where it has no rule. */
 const basesOf = ({ recipient }: AcceptRequest, { policy }: BoundVersions): Partial<Record<Channel, string[]>> => {
@@ -104,14 +104,18 @@ const barredChannels = (request: AcceptRequest, bound: BoundVersions, bases: Par
   return barred;
 };
 
+/** A template whose message cannot be made, and why. */
+type Unfit = RenderProblem & { template: string };
+
 /** Why a message could not be rendered, by its step; of those that were rendered in the acceptance itself, null where nothing was wrong. */
 type Rendered = ReadonlyMap<number, RenderProblem | null>;
 
 /**
- * What keeps a step's message from being rendered, found before anything is accepted: a later step that fails only once it is
+ * What keeps the steps' messages from being rendered, all of it, found before anything is accepted: a later step that fails only once it is
  * needed would be a fallback that never was one. What the acceptance renders itself is not rendered twice. A step in shadow refuses nothing.
  */
 const findUnrenderable = (engine: Engine, request: AcceptRequest, { bound, eventId, rendered }: { bound: BoundVersions; eventId: EventId; rendered: Rendered }): Extract<AcceptOutcome, { kind: 'not_renderable' }> | null => {
+  const unfit: Unfit[] = [];
   for (const [index, step] of bound.policy.steps.entries()) {
     const to = request.recipient[step.channel];
     const template = bound.templates.get(templateKey(step.template, step.templateVersion));
@@ -121,9 +125,9 @@ const findUnrenderable = (engine: Engine, request: AcceptRequest, { bound, event
       template, channel: step.channel, locale: request.recipient.locale, variables: request.variables(eventId), to, sender: engine.sender,
       attemptKey: attemptKeyOf(eventId, step.channel, 1), plannedAt: engine.now(), attachments: attachedTo(step, request.carried ?? []),
     });
-    if (problem !== null) return { kind: 'not_renderable', template: `${template.name}/${template.version}`, ...problem };
+    if (problem !== null) unfit.push({ template: `${template.name}/${template.version}`, ...problem });
   }
-  return null;
+  return unfit.length === 0 ? null : { kind: 'not_renderable', unfit };
 };
 
 const areClosed = (providers: ProviderStates): boolean => Object.values(providers).every(({ state }) => state === 'closed');

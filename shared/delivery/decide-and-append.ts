@@ -118,7 +118,12 @@ export interface Round {
   enrich?: (append: Append) => Append;
   /** What was loaded a moment ago: a decision that rests on the notification alone is tried on it, since the append compares its version. */
   known?: Loaded | null;
+  /** Earlier appends of this very round whose answers were lost: where one of them stands, there is nothing left to do. */
+  doubts?: readonly Append[];
 }
+
+const stands = async ({ ledger }: Engine, doubts: readonly Append[]): Promise<boolean> =>
+  (doubts.length > 0 ? (await Promise.all(doubts.map(ledger.landed))).includes(true) : false);
 
 /** The version a round of load and decide stood on, and the kinds of entries it appended. */
 const cameTo = (result: Exclude<Result, { kind: 'not_found' }>): { found: number; to: string[] } =>
@@ -132,7 +137,8 @@ const cameTo = (result: Exclude<Result, { kind: 'not_found' }>): { found: number
  */
 export const decideAndAppend = async (engine: Engine, eventId: string, round: Round, lost: LostRace | null = null): Promise<Result> => {
   let last = lost;
-  if (round.known && lost === null) {
+  const { doubts = [] } = round;
+  if (round.known && lost === null && doubts.length === 0) {
     const { known } = round;
     const bound = await engine.versions.bind(known.state.purpose, known.state.policyVersion);
     let skipped = false;
@@ -148,6 +154,8 @@ export const decideAndAppend = async (engine: Engine, eventId: string, round: Ro
   for (let tries = 0; tries < MOST_ROUNDS; tries += 1) {
     const found = await engine.load(eventId);
     if (!found) return { kind: 'not_found' };
+    // After the load: what lands in between is found here, and what lands later takes the version that this round would.
+    if (await stands(engine, doubts)) return { kind: 'unchanged', state: found.state };
     const bound = await engine.versions.bind(found.state.purpose, found.state.policyVersion);
     const loaded = last === null ? found : await withThrottles(engine, found, bound);
     const provenance = last === null ? round.provenance : afterReload(last);

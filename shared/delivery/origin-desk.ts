@@ -38,7 +38,8 @@ export const createOriginDesk = ({ engine, client, actor }: { engine: Engine; cl
     const fault = answer.kind === 'error' ? answer.fault : undefined;
     engine.metrics.preconditionAnswers.inc({ wanted, answer: answer.kind, reason: fault ?? 'none' });
     if (fault !== undefined) engine.log.warn({ event: EVENTS.originFailed, event_id: eventId, wanted, reason: fault });
-    await untilDatabaseIsBack(engine, () => decideAndAppend(engine, eventId, {
+    await untilDatabaseIsBack(engine, (doubts) => decideAndAppend(engine, eventId, {
+      doubts,
       provenance: { actor, requestId: `ask-${eventId}-${askedUntil}` },
       command: () => ({ kind: 'record_precondition', answer: answer.kind satisfies PreconditionAnswer, askedUntil, fault }),
     }));

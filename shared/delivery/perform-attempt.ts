@@ -156,7 +156,8 @@ export const performStarted = async (engine: Engine, key: AttemptKey, started: S
   faultPoint('answer-received');
   const raw = 'raw' in result ? result.raw : undefined;
   const instead: SubmitResult = { kind: 'unknown', reason: 'answer_not_understood', ...(raw ? { raw } : {}) };
-  const recorded = await recordUnlessTaken(engine, key, { heard: result, instead }, (heard) => decideAndAppend(engine, eventId, {
+  const recorded = await recordUnlessTaken(engine, key, { heard: result, instead }, (heard, doubts) => decideAndAppend(engine, eventId, {
+    doubts,
     provenance: { actor: settings.actor, requestId: `submit-${key}-${started.submission}` },
     known: started.known,
     command: () => ({ kind: 'record_submission', attempt: key, submission: started.submission, result: heard, answeredAt }),

@@ -88,7 +88,8 @@ export const pollAttempt = async (engine: Engine, key: AttemptKey, settings: Pol
   measure(engine, reading.command, { provider: attempt.provider, calledAt, lagMs });
   const { command } = reading;
   const instead: Command = command.kind === 'record_look_up' ? { ...command, result: { kind: 'read_failed', reason: 'answer_not_understood', retryAfterMs: null } } : command;
-  await recordUnlessTaken(engine, key, { heard: command, instead }, (heard) => decideAndAppend(engine, parts.eventId, {
+  await recordUnlessTaken(engine, key, { heard: command, instead }, (heard, doubts) => decideAndAppend(engine, parts.eventId, {
+    doubts,
     provenance: { actor: settings.actor, requestId: `poll-${key}-${attempt.polls + attempt.failedReads + 1}` },
     known: loaded,
     command: () => heard,

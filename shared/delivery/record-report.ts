@@ -53,7 +53,8 @@ export const recordReport = async (engine: Engine, report: DeliveryReport, { act
   const recipient = ourRecipient(report, addressOf(engine.ring, loaded, 'email'));
   if (!recipient) return UNMATCHED;
   const reading = readingOfReport(recipient);
-  await untilDatabaseIsBack(engine, () => decideAndAppend(engine, parts.eventId, {
+  await untilDatabaseIsBack(engine, (doubts) => decideAndAppend(engine, parts.eventId, {
+    doubts,
     provenance: { actor, requestId: `report-${key}-${loaded.state.version}` },
     command: () => ({ kind: 'record_status', attempt: key, reading, source: 'mailbox' }),
     enrich: sealRaw(engine, parts.eventId, reading.raw),

@@ -13,16 +13,28 @@ const OURS: Statement = {
   text: 'SELECT hash FROM ledger_entry WHERE event_id = $1 AND version = $2',
 };
 
+/** Thrown where the database was away in mid-append and could not be asked afterwards whether it stands, or did not have it yet: one that was received may be carried out later still. */
+class AppendInDoubt extends Error {
+  readonly append: Append;
+  constructor(append: Append, cause: unknown) {
+    super('the database was away in mid-append', { cause });
+    this.append = append;
+  }
+}
+
+/** The append that an error leaves in doubt; null where it leaves none. */
+export const appendInDoubt = (error: unknown): Append | null => (error instanceof AppendInDoubt ? error.append : null);
+
 /**
  * Whether an append whose answer was lost with the connection had been committed: its last hash covers actor, request and
  * instant, so that only our own append can have left it there.
  */
-const landed = async (db: Database, append: Append): Promise<boolean | null> => {
+export const landed = async (db: Database, append: Append): Promise<boolean | null> => {
   const [row] = await db.query<{ hash: Buffer }>(OURS, [append.eventId, append.version]);
   return row === undefined ? null : row.hash.equals(append.headHash);
 };
 
-/** The grouped appender of a process. An error of the database reaches the caller only where the append is known not to stand. */
+/** The grouped appender of a process. An error of the database that leaves open whether the append stands is told apart: see `appendInDoubt`. */
 export const createAppender = (db: Database, metrics: Metrics): Appender => {
   const grouped = groupCalls<Append, boolean>({
     run: async (appends) => {
@@ -42,8 +54,11 @@ export const createAppender = (db: Database, metrics: Metrics): Appender => {
       return await (changesProvider(append) ? appendWithProvider(db, append) : grouped(append));
     } catch (error) {
       if (!isDatabaseAway(error)) throw error;
-      const stands = await landed(db, append);
-      if (stands === null) throw error;
+      const stands = await landed(db, append).catch((again: unknown) => {
+        if (!isDatabaseAway(again)) throw again;
+        return null;
+      });
+      if (stands === null) throw new AppendInDoubt(append, error);
       return stands;
     }
   };

@@ -3,7 +3,7 @@ import type { Appender } from './appender.ts';
 import type { OutboxRow } from './claims.ts';
 import type { PollClaim, PollLease } from './lease-polls.ts';
 import type { Loaded, Loader } from './load.ts';
-import type { SealedBox } from './rows.ts';
+import type { Append, SealedBox } from './rows.ts';
 import type { LostRaceRecord } from './lost-races.ts';
 import type { NewSuppression } from './suppressions.ts';
 import type { NewWithdrawal } from './consents.ts';
@@ -19,6 +19,8 @@ export interface LedgerPort {
   load: Loader;
   /** True where the append won, false where the version had moved on, or what it starts is barred by now: suppressed, its consent taken back, or throttled. */
   append: Appender;
+  /** Whether an append that was left in doubt stands by now; null where its version is not there yet. */
+  landed: (append: Append) => Promise<boolean | null>;
   accept: (one: NewNotification) => Promise<Accepted>;
   findByIdempotencyKey: (tenant: string, idempotencyKey: string) => Promise<{ eventId: string; requestFingerprint: Buffer } | null>;
   /** Suppresses a destination; false where it was suppressed already. Once it is answered, no submission to it is started. */

@@ -1,5 +1,5 @@
 import { createAcceptor, findByIdempotencyKey } from './accept-group.ts';
-import { createAppender } from './appender.ts';
+import { createAppender, landed } from './appender.ts';
 import { insertWithdrawal } from './consents.ts';
 import { loadDueDecisions, moveOutbox, nextDueAt, postponeDecisions } from './claims.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -19,6 +19,7 @@ import { loadWaiting } from './waiting.ts';
 export const createPostgresLedger = (db: Database, metrics: Metrics = processMetrics): LedgerPort => ({
   load: createLoader(db),
   append: createAppender(db, metrics),
+  landed: (append) => landed(db, append),
   accept: createAcceptor(db, metrics),
   findByIdempotencyKey: (tenant, idempotencyKey) => findByIdempotencyKey(db, tenant, idempotencyKey),
   suppress: (one) => insertSuppression(db, one),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import type { RunningIntake } from '../../services/intake/intake.ts';
 import { ask, createRig, postJson } from './rig.ts';
 import type { Answer, Rig } from './rig.ts';
+import { sendCommand } from '../../services/cli/send-command.ts';
 import { run } from '../cli/support.ts';
 import { openPart } from '../../shared/delivery/payload.ts';
 
@@ -123,6 +124,9 @@ describe('sending a notification', () => {
         { field: 'variables.region', problem: expect.stringContaining('is longer than 2: it has 3 characters'), cure: 'shorten it to at most 2 characters' },
       ],
     });
+    // Of the text and of the email at once, each variable once.
+    const missing = (await send(intent({ variables: { category: 'c' } }))).body['errors'] as { field: string }[];
+    expect(missing.map(({ field }) => field).sort()).toEqual(Object.keys(variables).filter((name) => name !== 'category').map((name) => `variables.${name}`).sort());
     expect(await faults({ player_ref: 'p'.repeat(201) })).toMatchObject({ field: 'variables.player_ref', errors: [{ problem: expect.stringMatching(/longer than 200: it has 201 characters \(template game-support-urgent-email/), cure: 'shorten it to at most 200 characters' }] });
     expect(await faults({ ticket_url: 'nowhere' })).toMatchObject({ code: 'not_renderable', field: 'variables.ticket_url', errors: [{ problem: expect.stringContaining('is not an http(s) address'), cure: expect.stringContaining('https://') }] });
     expect(await faults({ message: undefined })).toMatchObject({ code: 'not_renderable', field: 'variables.message', errors: [{ problem: expect.stringContaining('is missing'), cure: expect.stringContaining('give it') }] });
@@ -211,6 +215,13 @@ describe('keys', () => {
     for (const answer of answers) expect(answer).toEqual(answers[0]);
     expect((await get(`/notifications/${eventId}`)).body.status).toBe('accepted');
   });
+});
+
+test('the example in the help of `tocsin send` that gives everything itself is accepted', async () => {
+  const line = sendCommand.examples.map(([example]) => example).find((example) => example.includes('--var '));
+  const words = [...String(line).matchAll(/(?:[^\s"]|"[^"]*")+/g)].map(([word]) => word.replaceAll('"', ''));
+  const sent = await run([...words, '--json'], { env: { TOCSIN_URL: intake.url, TOCSIN_API_KEY: key } });
+  expect([sent.code, sent.err, JSON.parse(sent.out)]).toEqual([0, '', expect.objectContaining({ status: 'accepted' })]);
 });
 
 describe('reading a notification', () => {
