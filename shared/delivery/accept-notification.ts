@@ -32,6 +32,8 @@ import { attachedTo, partVariables, renderFor, sealPart, withCarried } from './p
 import type { BoundVersions } from './versions.ts';
 import { templateKey } from './versions.ts';
 import { logDecision } from './log-decision.ts';
+import { decideAndAppend } from './decide-and-append.ts';
+import { abandonIfLanded } from './never-called.ts';
 import { passOnMoves } from './pass-on-moves.ts';
 import { passOnQuestion } from './pass-on-question.ts';
 import { addressPrint, eligibilityOf, sendersFor, throttlesAt } from './suppression.ts';
@@ -225,7 +227,10 @@ const acceptUnlessSuppressed = async (engine: Engine, request: AcceptRequest, bo
     // A ticket is never refused for a template's sake: what cannot be rendered becomes a dead letter, and the ticket is kept.
     const refusal = request.ticket === null ? findUnrenderable(engine, request, { bound, eventId: prepared.eventId, rendered }) : null;
     if (refusal) return { refusal };
-    const accepted = await engine.accept(notification);
+    const accepted = await engine.accept(notification).catch((error: unknown) => {
+      abandonIfLanded(engine, error, { decision: prepared.decision, append: notification.append, actor: request.actor, record: decideAndAppend });
+      throw error;
+    });
     if (accepted.kind !== 'suppressed') return { refusal: null, accepted, ...prepared };
     suppressed = accepted.suppressed;
   }

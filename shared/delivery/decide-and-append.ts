@@ -12,6 +12,7 @@ import { faultPoint } from '../telemetry/fault-points.ts';
 import { countDecision, regionLabel } from './count-decision.ts';
 import type { Engine } from './engine.ts';
 import { logDecision, logProviders } from './log-decision.ts';
+import { abandonIfLanded } from './never-called.ts';
 import { passOnMoves } from './pass-on-moves.ts';
 import { passOnQuestion } from './pass-on-question.ts';
 import type { Grasp } from './hands.ts';
@@ -88,7 +89,11 @@ const decideWith = async (engine: Engine, loaded: Loaded, command: Command, { ho
   if (how.maySkip?.(decision) === true) return null;
   if (decision.transitions.length === 0) return { kind: 'unchanged', state: loaded.state };
   const append = toAppend(decision, { before: loaded.state, prevHash: loaded.headHash, provenance: how.provenance, senders: sendersFor(engine, bound.policy).senderPrints, policy: bound.policy, barring: loaded.suppressed });
-  if (!(await engine.append(how.enrich?.(append) ?? append))) return null;
+  const won = await engine.append(how.enrich?.(append) ?? append).catch((error: unknown) => {
+    abandonIfLanded(engine, error, { decision, append, actor: how.provenance.actor, record: decideAndAppend });
+    throw error;
+  });
+  if (!won) return null;
   if (decision.transitions.some(({ transition }) => transition.kind === 'FallbackClaimed')) faultPoint('fallback-claimed');
   logDecision(engine.log, decision);
   logProviders(engine.log, decision);

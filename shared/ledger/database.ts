@@ -94,6 +94,14 @@ export const isDatabaseAway = (error: unknown): boolean => [...errorChain(error)
   AWAY_CODES.has(String(each.code ?? '')) || AWAY_TEXT.test(String(each.message ?? ''))
   || (Array.isArray(each.errors) && each.errors.some(isDatabaseAway)));
 
+/** Refused, not found, or no connection in time: the statement never left. */
+const UNSENT_CODES: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', '57P03', '53300', 'P1001', 'P2024']);
+const UNSENT_TEXT = /timeout exceeded when trying to connect|due to connection timeout|timeout expired/i;
+
+/** Whether the database went away with a statement that may have reached it, and may be carried out. */
+export const isAwayInMidStatement = (error: unknown): boolean => isDatabaseAway(error)
+  && ![...errorChain(error)].some(({ code, message }) => UNSENT_CODES.has(String(code ?? '')) || UNSENT_TEXT.test(String(message ?? '')));
+
 const UNIQUE_VIOLATION = '23505';
 
 /** Whether an append failed because another attempt has the provider's id that it would have taken: one message is never two attempts'. */

@@ -1,11 +1,10 @@
-import type { QueryResultRow } from 'pg';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { acceptNotification } from '../../shared/delivery/accept-notification.ts';
 import { performAttempt } from '../../shared/delivery/perform-attempt.ts';
 import { pollAttempt } from '../../shared/delivery/poll-attempt.ts';
-import type { Statement } from '../../shared/ledger/database.ts';
 import { readEntries } from '../../shared/ledger/reads.ts';
 import type { Transport } from '../../shared/transports/transport.ts';
+import { loseAnswers } from '../support/lost-answers.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createTestEngine, urgentRequest } from '../support/test-engine.ts';
 
@@ -54,22 +53,10 @@ test('an acceptance that was written though the database went away before it sai
     name: 'twilio', channel: 'sms', capabilities: engine.carriers.sms.capabilities, submit: async () => ({ kind: 'accepted', providerMessageId: 'SM2' }),
     readStatus: async () => ({ kind: 'not_found' }), lookUp: async () => ({ kind: 'none' }), close: async () => {},
   };
-  const away = Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
-  let lost = 0;
-  const { query } = engine.db;
-  engine.db.query = async <Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row[]> => {
-    const rows = await query<Row>(statement, values);
-    // The append and the first question whether it stands are answered, and neither answer arrives.
-    if (lost < 2 && (statement.name.startsWith('tocsin_append_landed') || values.some((one) => Buffer.isBuffer(one) && one.includes('SubmissionAccepted')))) {
-      lost += 1;
-      throw away;
-    }
-    return rows;
-  };
+  const { lost } = loseAnswers(engine.db, 'SubmissionAccepted');
   const outcome = await acceptNotification(engine, urgentRequest('02'));
   if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
   await performAttempt(engine, `${outcome.eventId}.sms.1`, { transport, submitStartWithinMs: 60_000, actor: 'test' });
-  engine.db.query = query;
-  expect(lost).toBe(2);
+  expect(lost()).toBe(2);
   expect((await readEntries(engine.db, outcome.eventId)).map(({ kind }) => kind)).toEqual(['NotificationAccepted', 'AttemptPlanned', 'AttemptQueued', 'SubmissionStarted', 'SubmissionAccepted']);
 });

@@ -416,7 +416,7 @@ export const memoryPort = (ledger: MemoryLedger, reach: Reach = atOnce, open = n
     }
   },
   recordLostRace: () => Promise.resolve(),
-  landed: () => Promise.resolve(null),
+  landed: () => Promise.resolve(false),
   beat: (duty, now) => reach('beat', () => ledger.beat(duty, now)),
   readPulse: (duty) => reach('last-beat', () => ledger.pulse(duty)),
   postponeDecisions: (eventIds, until) => reach('postpone', () => ledger.postpone(eventIds, until)),
